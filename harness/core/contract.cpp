@@ -1,0 +1,50 @@
+#include "core/contract.h"
+
+#include <assay/domain.h>
+
+#include <cmath>
+
+#include "core/error.h"
+
+namespace assay {
+
+double Contract::depth(double n) const {
+  return depth_known() ? std::ceil(n / arithmetic.depth_divisor) + arithmetic.depth_constant : n;
+}
+
+Contract contract_from(const assay_contract& c) {
+  return {.interface_version = c.interface_version,
+          .owner = c.owner == nullptr ? "" : c.owner,
+          .domain = c.domain == nullptr ? "" : c.domain,
+          .promises = c.promises,
+          .arithmetic = c.arithmetic,
+          .nan_policy = c.nan_policy,
+          .workspace_limit = c.workspace_limit,
+          .alignment = c.alignment,
+          .may_fall_back = c.may_fall_back != 0,
+          .may_allocate = c.may_allocate != 0};
+}
+
+std::string unclaimed(const Contract& contract, const Case& c) {
+  try {
+    return domain_refusal(contract.domain, [&c](std::string_view name) {
+      if (!c.has(name)) return DomainValue{};
+      const FieldValue& value = c.at(name);
+      return DomainValue{true, value.real, value.text};
+    });
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(std::string("contract of a ") + c.op() + " kernel: " + e.what());
+  }
+}
+
+std::vector<std::string> promise_names(uint32_t promises) {
+  static constexpr const char* kNames[] = {"same-run",   "same-restart", "same-threads", "same-alignment",
+                                           "same-batch", "same-padding", "same-stream",  "same-load"};
+  std::vector<std::string> names;
+  for (uint32_t bit = 0; bit < 8; ++bit) {
+    if (promises & (1u << bit)) names.emplace_back(kNames[bit]);
+  }
+  return names;
+}
+
+}  // namespace assay

@@ -1,0 +1,258 @@
+// Element types: names, sizes, and exact conversion between their bits and double. To add a type: one enumerator, one
+// row in format_of(), one in kDTypeNames.
+//
+// encode() rounds to nearest even. Floats overflow as the format does (infinity; e4m3 has none and gives NaN unless
+// `saturate`); integers always saturate. decode() is exact for every type but i64-sized integers, which do not exist
+// here.
+#pragma once
+
+#include <assay/abi.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "core/hd.h"
+
+namespace assay {
+
+enum class DType : uint8_t { f64, f32, f16, bf16, e4m3, i32, i8, u8 };
+inline constexpr std::array<std::string_view, 8> kDTypeNames{"f64", "f32", "f16", "bf16", "e4m3", "i32", "i8", "u8"};
+
+// A binary floating-point format. `precision` counts the implicit bit; the smallest normal number is 2^min_exponent.
+struct FloatFormat {
+  int precision;
+  int min_exponent;
+  int max_exponent;  // of the largest finite number, as floor(log2)
+  bool has_infinity;
+};
+
+ASSAY_HD constexpr bool is_float(DType t) { return t <= DType::e4m3; }
+
+ASSAY_HD constexpr FloatFormat format_of(DType t) {
+  switch (t) {
+    case DType::f64:
+      return {53, -1022, 1023, true};
+    case DType::f32:
+      return {24, -126, 127, true};
+    case DType::f16:
+      return {11, -14, 15, true};
+    case DType::bf16:
+      return {8, -126, 127, true};
+    case DType::e4m3:
+      return {4, -6, 8, false};
+    default:
+      return {0, 0, 0, false};
+  }
+}
+
+ASSAY_HD constexpr size_t size_of(DType t) {
+  switch (t) {
+    case DType::f64:
+      return 8;
+    case DType::f32:
+    case DType::i32:
+      return 4;
+    case DType::f16:
+    case DType::bf16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+// Unit roundoff: 2^-precision. Zero for integers.
+ASSAY_HD constexpr double unit_roundoff(DType t) {
+  double u = 1;
+  for (int i = 0; i < format_of(t).precision; ++i) u *= 0.5;
+  return is_float(t) ? u : 0;
+}
+
+ASSAY_HD constexpr double largest_finite(DType t) {
+  switch (t) {
+    case DType::f64:
+      return std::numeric_limits<double>::max();
+    case DType::f32:
+      return std::numeric_limits<float>::max();
+    case DType::f16:
+      return 65504;
+    case DType::bf16:
+      return 0x1.fep127;
+    case DType::e4m3:
+      return 448;
+    case DType::i32:
+      return 2147483647;
+    case DType::i8:
+      return 127;
+    default:
+      return 255;
+  }
+}
+
+// Most negative value.
+ASSAY_HD constexpr double lowest(DType t) {
+  switch (t) {
+    case DType::i32:
+      return -2147483648.0;
+    case DType::i8:
+      return -128;
+    case DType::u8:
+      return 0;
+    default:
+      return -largest_finite(t);
+  }
+}
+
+// Distance from zero to the smallest positive (subnormal) number of a float type.
+ASSAY_HD inline double smallest_subnormal(DType t) {
+  return std::ldexp(1.0, format_of(t).min_exponent - format_of(t).precision + 1);
+}
+
+inline std::string_view name_of(DType t) { return kDTypeNames[static_cast<size_t>(t)]; }
+
+inline std::optional<DType> dtype_named(std::string_view name) {
+  for (size_t i = 0; i < kDTypeNames.size(); ++i) {
+    if (kDTypeNames[i] == name) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+constexpr assay_dtype abi_dtype(DType t) {
+  switch (t) {
+    case DType::f64:
+      return {2, 64, 1};
+    case DType::f32:
+      return {2, 32, 1};
+    case DType::f16:
+      return {2, 16, 1};
+    case DType::bf16:
+      return {4, 16, 1};
+    case DType::e4m3:
+      return {10, 8, 1};
+    case DType::i32:
+      return {0, 32, 1};
+    case DType::i8:
+      return {0, 8, 1};
+    default:
+      return {1, 8, 1};
+  }
+}
+
+// The value of an element's bits (in the low bytes of `bits`).
+ASSAY_HD inline double decode(DType t, uint64_t bits) {
+  switch (t) {
+    case DType::f64:
+      return std::bit_cast<double>(bits);
+    case DType::f32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case DType::bf16:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+    case DType::i32:
+      return static_cast<int32_t>(bits);
+    case DType::i8:
+      return static_cast<int8_t>(bits);
+    case DType::u8:
+      return static_cast<uint8_t>(bits);
+    default:
+      break;
+  }
+  const bool half = t == DType::f16;
+  const int fraction_bits = half ? 10 : 3;
+  const int exponent_mask = half ? 31 : 15;
+  const int bias = half ? 15 : 7;
+  const int fraction = static_cast<int>(bits & ((1u << fraction_bits) - 1));
+  const int exponent = static_cast<int>(bits >> fraction_bits) & exponent_mask;
+  const bool negative = (bits >> (half ? 15 : 7)) & 1;
+  double value;
+  if (half && exponent == 31) {
+    value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  } else if (!half && exponent == 15 && fraction == 7) {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else if (exponent == 0) {
+    value = std::ldexp(static_cast<double>(fraction), 1 - bias - fraction_bits);
+  } else {
+    value = std::ldexp(static_cast<double>(fraction + (1 << fraction_bits)), exponent - bias - fraction_bits);
+  }
+  return negative ? -value : value;
+}
+
+// `x` rounded to the nearest number of `t`, ties to even, as a double. NaN for NaN in float types, 0 in integers.
+ASSAY_HD inline double round_to(DType t, double x, bool saturate = false) {
+  if (!is_float(t)) {
+    if (!(x == x)) return 0;
+    const double r = std::nearbyint(x);
+    return r < lowest(t) ? lowest(t) : r > largest_finite(t) ? largest_finite(t) : r;
+  }
+  if (t == DType::f64 || !(x == x) || x == 0) return x;
+  const FloatFormat f = format_of(t);
+  double r = x;
+  if (std::isfinite(x)) {
+    int exponent;
+    std::frexp(x, &exponent);  // |x| in [2^(exponent-1), 2^exponent)
+    const int lowest_bit = (exponent - 1 < f.min_exponent ? f.min_exponent : exponent - 1) - f.precision + 1;
+    r = std::ldexp(std::nearbyint(std::ldexp(x, -lowest_bit)), lowest_bit);
+  }
+  if (std::fabs(r) > largest_finite(t)) {
+    const double beyond = saturate         ? largest_finite(t)
+                          : f.has_infinity ? std::numeric_limits<double>::infinity()
+                                           : std::numeric_limits<double>::quiet_NaN();
+    r = std::copysign(beyond, x);
+  }
+  return r;
+}
+
+// Bits of round_to(t, x). NaN becomes the type's quiet NaN with the sign of x.
+ASSAY_HD inline uint64_t encode(DType t, double x, bool saturate = false) {
+  const double r = round_to(t, x, saturate);
+  switch (t) {
+    case DType::f64:
+      return std::bit_cast<uint64_t>(r);
+    case DType::f32:
+      return std::bit_cast<uint32_t>(static_cast<float>(r));
+    case DType::bf16: {
+      const uint32_t wide = std::bit_cast<uint32_t>(static_cast<float>(r));
+      return (wide >> 16) | (r == r ? 0u : 0x40u);
+    }
+    case DType::i32:
+      return static_cast<uint32_t>(static_cast<int32_t>(r));
+    case DType::i8:
+      return static_cast<uint8_t>(static_cast<int8_t>(r));
+    case DType::u8:
+      return static_cast<uint8_t>(r);
+    default:
+      break;
+  }
+  const bool half = t == DType::f16;
+  const int fraction_bits = half ? 10 : 3;
+  const int bias = half ? 15 : 7;
+  const uint64_t sign = std::signbit(r) ? (half ? 0x8000u : 0x80u) : 0u;
+  if (!(r == r)) return sign | (half ? 0x7e00u : 0x7fu);
+  const double magnitude = std::fabs(r);
+  if (std::isinf(magnitude)) return sign | 0x7c00u;
+  if (magnitude == 0) return sign;
+  int exponent;
+  const double fraction = std::frexp(magnitude, &exponent);  // [0.5, 1)
+  const int biased = exponent - 1 + bias;
+  if (biased <= 0) return sign | static_cast<uint64_t>(std::ldexp(magnitude, bias - 1 + fraction_bits));
+  const auto scaled = static_cast<uint64_t>(std::ldexp(fraction, fraction_bits + 1));
+  return sign | (static_cast<uint64_t>(biased) << fraction_bits) | (scaled & ((1u << fraction_bits) - 1));
+}
+
+// Element `i` of a packed array.
+ASSAY_HD inline uint64_t load_bits(DType t, const void* base, int64_t i) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, static_cast<const char*>(base) + i * static_cast<int64_t>(size_of(t)), size_of(t));
+  return bits;
+}
+ASSAY_HD inline void store_bits(DType t, void* base, int64_t i, uint64_t bits) {
+  std::memcpy(static_cast<char*>(base) + i * static_cast<int64_t>(size_of(t)), &bits, size_of(t));
+}
+ASSAY_HD inline double load(DType t, const void* base, int64_t i) { return decode(t, load_bits(t, base, i)); }
+
+}  // namespace assay

@@ -1,0 +1,36 @@
+// Errors of the harness. CUDA and system failures throw with file, line and expression; what a user did wrong throws
+// UsageError with one line that names the file, field and remedy. Only main() turns them into an exit code.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace assay {
+
+// Something this machine or this build got wrong: exit 4.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Something the caller asked for wrongly; the message is printed as it is, alone: exit 4.
+struct UsageError : Error {
+  using Error::Error;
+};
+
+[[noreturn]] inline void throw_system_error(const char* expression, const char* file, int line) {
+  const int code = errno;
+  throw Error(std::string(file) + ":" + std::to_string(line) + ": " + expression + ": " + std::strerror(code));
+}
+
+}  // namespace assay
+
+// Evaluates a call that returns -1 and sets errno on failure; yields its value.
+#define ASSAY_SYSTEM(expression)                                    \
+  ([&] {                                                            \
+    const auto assay_result = (expression);                         \
+    if (assay_result == static_cast<decltype(assay_result)>(-1))    \
+      ::assay::throw_system_error(#expression, __FILE__, __LINE__); \
+    return assay_result;                                            \
+  }())

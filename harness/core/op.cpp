@@ -1,0 +1,75 @@
+#include "core/op.h"
+
+#include "core/error.h"
+
+namespace assay {
+
+std::string_view name_of(Tier tier) { return tier == Tier::smoke ? "smoke" : tier == Tier::ci ? "ci" : "nightly"; }
+
+Tier tier_named(std::string_view name) {
+  for (const Tier tier : {Tier::smoke, Tier::ci, Tier::nightly}) {
+    if (name_of(tier) == name) return tier;
+  }
+  throw UsageError("--tier: '" + std::string(name) + "' is not one of smoke, ci, nightly");
+}
+
+int64_t TensorSpec::elements() const {
+  int64_t n = 1;
+  for (const int64_t dim : shape) n *= dim;
+  return n;
+}
+
+int64_t TensorSpec::span_elements() const {
+  if (elements() == 0) return 0;
+  int64_t last = 0;
+  for (size_t axis = 0; axis < shape.size(); ++axis) last += (shape[axis] - 1) * strides[axis];
+  return last + 1;
+}
+
+std::vector<int64_t> row_major(const std::vector<int64_t>& shape, int64_t pad) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t axis = shape.size(); axis-- > 1;) {
+    strides[axis - 1] = strides[axis] * (shape[axis] + (axis + 1 == shape.size() ? pad : 0));
+  }
+  return strides;
+}
+
+int64_t offset_of(const TensorSpec& tensor, int64_t i) {
+  int64_t offset = 0;
+  for (size_t axis = tensor.shape.size(); axis-- > 0;) {
+    offset += (i % tensor.shape[axis]) * tensor.strides[axis];
+    i /= tensor.shape[axis];
+  }
+  return offset;
+}
+
+std::vector<FieldSpec> Op::all_fields() const {
+  std::vector<FieldSpec> all = fields();
+  for (FieldSpec& field : common_fields()) all.push_back(std::move(field));
+  return all;
+}
+
+Case Op::make(const std::vector<std::pair<std::string, std::string>>& given) const {
+  return Case(std::string(name()), all_fields(), given);
+}
+
+const Op* OpRegistry::find(std::string_view name) const {
+  for (const auto& op : ops_) {
+    if (op->name() == name) return op.get();
+  }
+  return nullptr;
+}
+
+const Op& OpRegistry::named(std::string_view name) const {
+  if (const Op* op = find(name)) return *op;
+  std::string known;
+  for (const auto& op : ops_) known += (known.empty() ? "" : ", ") + std::string(op->name());
+  throw UsageError("no op '" + std::string(name) + "'; there are " + known);
+}
+
+Case OpRegistry::parse_case(std::string_view id) const {
+  const ParsedId parsed = parse_id(id);
+  return named(parsed.op).make(parsed.fields);
+}
+
+}  // namespace assay

@@ -1,0 +1,157 @@
+// What an op is: the mathematical contract that a kernel is tested against. Each op lives in reference/<op>/ as op.cpp
+// (a subclass of Op: fields, tensors, tiers, caps) and oracle.h (its high-precision reference). To add one: that
+// folder, and one line in reference/CMakeLists.txt.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/case.h"
+#include "core/contract.h"
+#include "core/dtype.h"
+
+namespace assay {
+
+enum class Role { input, output, inout };
+enum class Tier { smoke, ci, nightly };
+
+std::string_view name_of(Tier tier);
+Tier tier_named(std::string_view name);  // throws UsageError
+
+// How one tensor's elements are made: a named generator (fill/fill.h lists them) and its parameters. Values are a pure
+// function of (fill, seed, tensor name, shape, logical row-major index), rounded to the tensor's dtype.
+struct FillSpec {
+  std::string generator = "normal";
+  double scale = 1;  // multiplies the generator's value
+  double shift = 0;  // then added
+};
+
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;    // elements
+  std::vector<int64_t> strides;  // elements; padding between rows belongs to nobody: poisoned, and never to be written
+  Role role = Role::input;
+  FillSpec fill{};
+  // False: the contract says this content is not read (C when beta = 0). It is filled with NaN poison.
+  bool is_read = true;
+
+  int64_t elements() const;       // product of shape
+  int64_t span_elements() const;  // from the first element to the last, inclusive; 0 when empty
+};
+
+// Row-major strides for `shape` with the rows `pad` elements longer than the last dimension.
+std::vector<int64_t> row_major(const std::vector<int64_t>& shape, int64_t pad = 0);
+
+// Offset in elements of logical row-major index `i`.
+int64_t offset_of(const TensorSpec& tensor, int64_t i);
+
+// Read access to a tensor's content on the host.
+struct TensorView {
+  const TensorSpec* spec = nullptr;
+  const std::byte* data = nullptr;  // element (0,...,0)
+  double at(int64_t logical) const { return load(spec->dtype, data, offset_of(*spec, logical)); }
+};
+
+// The oracle's answer for one output tensor, one entry per logical element.
+struct Reference {
+  std::string tensor;
+  DType dtype = DType::f32;
+  std::vector<double> hi, lo;  // r = hi + lo, unevaluated; lo = 0 where hi is not finite
+  std::vector<double> e_ref;   // bound of |r - exact|
+  // Condition sums an algorithm's bound is formed from; meaning and order are the op's, documented in its oracle.h.
+  std::vector<std::vector<double>> conditions;
+  bool bitwise = false;  // outputs that are moved or compared, not computed: signed zeros and NaN payloads count
+
+  size_t size() const { return hi.size(); }
+};
+
+// How an element may be judged.
+enum class Evidence : uint8_t {
+  rigorous,     // T1: r +- E encloses every correct result
+  exact,        // T0: every order of summation gives these bits; E is 0
+  weak,         // T1 with an unknown reduction depth
+  no_evidence,  // an intermediate may overflow: infinity and NaN are allowed too
+};
+
+struct Bounds {
+  std::vector<double> e_alg;
+  std::vector<Evidence> evidence;
+};
+
+// Perturbs one argument; the output must change, or the kernel ignores it. Either `changed` replaces a scalar or
+// `tensor` is filled from another seed.
+struct Sensitivity {
+  std::string what;  // for the report: "alpha", "tensor b"
+  std::optional<Case> changed{};
+  std::string tensor{};
+};
+
+// Output `output`'s slice i along `output_axis` depends on slice i of `input` along `input_axis` and on no other slice
+// of that input: turning another slice to NaN must not change its bytes.
+struct RowIndependence {
+  std::string input;
+  int input_axis = 0;
+  std::string output;
+  int output_axis = 0;
+};
+
+// Multiplying `input` by 2^k multiplies `output` by 2^(k * power), exactly, barring overflow and underflow.
+struct ScaleRelation {
+  std::string input;
+  std::string output;
+  int power = 1;
+};
+
+class Op {
+ public:
+  virtual ~Op() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::string_view summary() const = 0;       // one line with the formula
+  virtual int oracle_version() const = 0;             // raised when the oracle's bits may change
+  virtual std::vector<FieldSpec> fields() const = 0;  // the op's own, then dtype; common_fields() are appended
+
+  virtual std::vector<Case> cases(Tier tier) const = 0;              // smoke is a subset of ci, ci of nightly
+  virtual std::vector<TensorSpec> tensors(const Case& c) const = 0;  // in the order kernels see them
+
+  // One Reference per output tensor, in tensor order. `tensors` has every tensor of tensors(c): inputs as filled, inout
+  // as before the launch, outputs without data. Same bits on every IEEE machine and for any thread count.
+  virtual std::vector<Reference> oracle(const Case& c, std::span<const TensorView> tensors, int threads) const = 0;
+
+  // E_alg of every element of `reference`, for the declared arithmetic.
+  virtual Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const = 0;
+
+  virtual std::string cap_violation(const Contract& contract) const = 0;  // why the op does not allow it, or empty
+
+  virtual std::vector<Sensitivity> sensitivities(const Case&) const { return {}; }
+  virtual std::vector<RowIndependence> row_independence(const Case&) const { return {}; }
+  virtual std::vector<ScaleRelation> scale_relations(const Case&) const { return {}; }
+
+  std::vector<FieldSpec> all_fields() const;
+  Case make(const std::vector<std::pair<std::string, std::string>>& given) const;
+};
+
+// The ops of a build, immutable after start.
+class OpRegistry {
+ public:
+  explicit OpRegistry(std::vector<std::unique_ptr<Op>> ops) : ops_(std::move(ops)) {}
+  const std::vector<std::unique_ptr<Op>>& all() const { return ops_; }
+  const Op& named(std::string_view name) const;  // throws UsageError that lists the names
+  const Op* find(std::string_view name) const;
+  Case parse_case(std::string_view id) const;  // a case id, or a kernel id whose kernel is dropped
+
+ private:
+  std::vector<std::unique_ptr<Op>> ops_;
+};
+
+// Defined by reference/ from the lines of its CMakeLists.txt.
+OpRegistry make_op_registry();
+
+}  // namespace assay
