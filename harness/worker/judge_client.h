@@ -1,0 +1,83 @@
+// The coordinator's end of a judge: starts the judge process, asks it questions one at a time, and reads its answers. The
+// coordinator itself touches no kernel and no device. One judge a device; it starts and replaces its workers itself.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/case.h"
+#include "core/contract.h"
+#include "record/record.h"
+
+namespace assay {
+
+struct JudgeSettings {
+  std::filesystem::path judge_program;              // assay-judge
+  std::filesystem::path worker_program;             // assay-worker
+  std::vector<std::filesystem::path> library_path;  // put before LD_LIBRARY_PATH of workers: the library set
+  std::filesystem::path oracle_cache;               // folder; empty: no cache
+  int threads = 2;                                  // each launch may use
+  double deadline_seconds = 20;                     // of one launch, and of one prepare
+  uint64_t memory_limit_bytes = 4ull << 30;         // resident size of a worker above what the judge gave it
+};
+
+// One kernel of a module, as a worker that loaded the module described it.
+struct KernelInfo {
+  std::filesystem::path module;
+  std::string module_hash;  // of its machine code and read-only data
+  std::string op, name, target;
+  Contract contract;
+};
+
+// A library a worker had mapped after its last case.
+struct LoadedLibrary {
+  std::string path;
+  std::string build_id;  // hex of the ELF note; empty when it has none
+  std::string version;   // where the file name or the library tells; else empty
+};
+
+// What to time, in addition to the correctness checks of the same (case, kernel).
+struct SamplePlan {
+  int warm_samples = 200;
+  int cold_samples = 50;
+  double seconds_at_most = 2;            // per metric
+  std::filesystem::path samples_folder;  // raw samples are written here, first; names are chosen by the worker
+};
+
+// The judge process died or broke the protocol. The question in flight has no answer; start another judge.
+struct JudgeDied : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class JudgeClient {
+ public:
+  explicit JudgeClient(const JudgeSettings& settings);  // throws Error when it cannot be started
+  ~JudgeClient();                                       // ends the judge and every worker
+  JudgeClient(const JudgeClient&) = delete;
+  JudgeClient& operator=(const JudgeClient&) = delete;
+
+  // The kernels in a module. A module that cannot be used (no such file, missing symbol, other ABI version, a crash while
+  // loading) throws UsageError with the reason; the judge goes on.
+  std::vector<KernelInfo> load(const std::filesystem::path& module);
+
+  // Every correctness check of one case on one kernel. Never throws for what a kernel does: that is in the record.
+  Record check(const KernelInfo& kernel, const Case& c);
+
+  // Latency of a case whose record passed: fills `record.latency`. Never called for one that did not.
+  void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record);
+
+  // Libraries the workers of this judge had loaded, seen after their last case.
+  std::vector<LoadedLibrary> libraries();
+
+  int pid() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay
