@@ -24,13 +24,13 @@ struct UsageError : Error {
   throw Error(std::string(file) + ":" + std::to_string(line) + ": " + expression + ": " + std::strerror(code));
 }
 
+template <class T>
+T checked_system_call(T value, const char* expression, const char* file, int line) {
+  if (value == static_cast<T>(-1)) throw_system_error(expression, file, line);
+  return value;
+}
+
 }  // namespace assay
 
 // Evaluates a call that returns -1 and sets errno on failure; yields its value.
-#define ASSAY_SYSTEM(expression)                                    \
-  ([&] {                                                            \
-    const auto assay_result = (expression);                         \
-    if (assay_result == static_cast<decltype(assay_result)>(-1))    \
-      ::assay::throw_system_error(#expression, __FILE__, __LINE__); \
-    return assay_result;                                            \
-  }())
+#define ASSAY_SYSTEM(expression) ::assay::checked_system_call((expression), #expression, __FILE__, __LINE__)

@@ -1,0 +1,38 @@
+#include "device/arena.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace assay {
+
+Arena::~Arena() { close(); }
+
+void Arena::close() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+  if (file_ >= 0) ::close(file_);
+  data_ = nullptr;
+  file_ = -1;
+  size_ = 0;
+}
+
+bool Arena::reserve(uint64_t bytes) {
+  if (file_ >= 0 && bytes <= size_) return false;
+  constexpr uint64_t kGrain = uint64_t{1} << 20;
+  const uint64_t size = std::max<uint64_t>((bytes + bytes / 4 + kGrain - 1) / kGrain * kGrain, 16 * kGrain);
+  close();
+  file_ = ASSAY_SYSTEM(::memfd_create("assay-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSAY_SYSTEM(::ftruncate(file_, static_cast<off_t>(size)));
+  ASSAY_SYSTEM(::fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
+  void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  if (mapped == MAP_FAILED) throw_system_error("mmap of the arena", __FILE__, __LINE__);
+  data_ = static_cast<std::byte*>(mapped);
+  size_ = size;
+  return true;
+}
+
+}  // namespace assay

@@ -1,0 +1,157 @@
+#include "load/elf.h"
+
+#include <elf.h>
+#include <xxhash.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <set>
+#include <string_view>
+
+namespace assay {
+namespace {
+
+// A whole ELF file in memory; every access is checked against its size.
+class Elf {
+ public:
+  static std::optional<Elf> read(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    Elf elf;
+    elf.bytes_.assign(std::istreambuf_iterator<char>(in), {});
+    const auto header = elf.at<Elf64_Ehdr>(0);
+    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) return std::nullopt;
+    elf.header_ = *header;
+    return elf;
+  }
+
+  struct Section {
+    std::string_view name;
+    std::string_view content;
+    uint32_t type;
+  };
+  std::vector<Section> sections() const {
+    std::vector<Section> found;
+    const auto names = header_at(header_.e_shstrndx);
+    if (!names) return found;
+    const std::string_view strings = slice(names->sh_offset, names->sh_size);
+    for (uint16_t i = 0; i < header_.e_shnum; ++i) {
+      const auto section = header_at(i);
+      if (!section || section->sh_name >= strings.size()) continue;
+      const std::string_view rest = strings.substr(section->sh_name);
+      const bool has_bytes = section->sh_type != SHT_NOBITS;
+      found.push_back({rest.substr(0, rest.find('\0')),
+                       has_bytes ? slice(section->sh_offset, section->sh_size) : std::string_view{}, section->sh_type});
+    }
+    return found;
+  }
+
+ private:
+  template <class T>
+  std::optional<T> at(uint64_t offset) const {
+    if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    return value;
+  }
+  std::optional<Elf64_Shdr> header_at(uint16_t index) const {
+    if (index >= header_.e_shnum) return std::nullopt;
+    return at<Elf64_Shdr>(header_.e_shoff + uint64_t{index} * sizeof(Elf64_Shdr));
+  }
+  std::string_view slice(uint64_t offset, uint64_t size) const {
+    if (offset > bytes_.size() || bytes_.size() - offset < size) return {};
+    return std::string_view(bytes_).substr(offset, size);
+  }
+
+  std::string bytes_;
+  Elf64_Ehdr header_{};
+};
+
+std::string hex(std::string_view bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
+std::string build_id_in(std::string_view notes) {
+  Elf64_Nhdr note;
+  while (notes.size() >= sizeof note) {
+    std::memcpy(&note, notes.data(), sizeof note);
+    const auto padded = [](uint64_t n) { return (n + 3) & ~uint64_t{3}; };
+    const uint64_t name_at = sizeof note;
+    const uint64_t id_at = name_at + padded(note.n_namesz);
+    const uint64_t end = id_at + padded(note.n_descsz);
+    if (end > notes.size()) return {};
+    const bool gnu = note.n_namesz == 4 && notes.substr(name_at, 4) == std::string_view("GNU\0", 4);
+    if (gnu && note.n_type == NT_GNU_BUILD_ID) return hex(notes.substr(id_at, note.n_descsz));
+    notes.remove_prefix(end);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string build_id_of(const std::filesystem::path& file) {
+  const auto elf = Elf::read(file);
+  if (!elf) return {};
+  for (const auto& section : elf->sections()) {
+    if (section.type != SHT_NOTE) continue;
+    if (std::string id = build_id_in(section.content); !id.empty()) return id;
+  }
+  return {};
+}
+
+std::string code_hash_of(const std::filesystem::path& file) {
+  const auto elf = Elf::read(file);
+  if (!elf) return {};
+  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(), &XXH64_freeState);
+  XXH64_reset(state.get(), 0);
+  bool any = false;
+  for (const auto& section : elf->sections()) {
+    const auto starts = [&](std::string_view prefix) { return section.name.substr(0, prefix.size()) == prefix; };
+    if (section.content.empty()) continue;
+    if (!starts(".text") && !starts(".rodata") && !starts(".data.rel.ro") && !starts(".nv_fatbin")) continue;
+    XXH64_update(state.get(), section.name.data(), section.name.size());
+    XXH64_update(state.get(), section.content.data(), section.content.size());
+    any = true;
+  }
+  if (!any) return {};
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(XXH64_digest(state.get())));
+  return text;
+}
+
+std::vector<std::string> mapped_files(int pid) {
+  std::ifstream maps("/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid)) + "/maps");
+  std::set<std::string> files;
+  for (std::string line; std::getline(maps, line);) {
+    const size_t permissions = line.find(' ');
+    const size_t path = line.find('/');
+    if (permissions == std::string::npos || path == std::string::npos) continue;
+    if (line.compare(permissions + 1, 4, "r-xp") == 0) files.insert(line.substr(path));
+  }
+  return {files.begin(), files.end()};
+}
+
+std::string version_in_name(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path real = std::filesystem::canonical(path, ignored);
+  const std::string name = (real.empty() ? std::filesystem::path(path) : real).filename().string();
+  static const std::regex kVersion(R"((\d+(\.\d+)+))");
+  std::smatch match;
+  std::string best;
+  for (auto rest = name; std::regex_search(rest, match, kVersion); rest = match.suffix()) best = match[1];
+  if (!best.empty()) return best;
+  static const std::regex kSoname(R"(\.so\.(\d+)$)");
+  return std::regex_search(name, match, kSoname) ? match[1].str() : std::string();
+}
+
+}  // namespace assay

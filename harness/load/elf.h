@@ -1,0 +1,24 @@
+// Facts about an ELF file, read without loading it: its build-id and the hash of its machine code. Hostile files give
+// empty answers, never a crash.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+// Hex of the GNU build-id note; empty when there is none or the file is no 64-bit little-endian ELF.
+std::string build_id_of(const std::filesystem::path& file);
+
+// xxh64, as 16 hex digits, of the sections that decide what the code does: .text*, .rodata*, .data.rel.ro* and GPU code
+// (.nv_fatbin). Empty when the file is no ELF or has none of them.
+std::string code_hash_of(const std::filesystem::path& file);
+
+// The distinct files mapped executable in process `pid` (0: this one), from /proc/PID/maps.
+std::vector<std::string> mapped_files(int pid);
+
+// A version number in a library's real file name, as "3.21" in libopenblasp-r0.3.21.so; empty when there is none.
+std::string version_in_name(const std::string& path);
+
+}  // namespace assay
