@@ -144,6 +144,12 @@ constexpr assay_dtype abi_dtype(DType t) {
   }
 }
 
+namespace detail {
+ASSAY_HD inline double power_of_two(int exponent) {  // of normal doubles
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+}  // namespace detail
+
 // The value of an element's bits (in the low bytes of `bits`).
 ASSAY_HD inline double decode(DType t, uint64_t bits) {
   switch (t) {
@@ -174,10 +180,10 @@ ASSAY_HD inline double decode(DType t, uint64_t bits) {
     value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
   } else if (!half && exponent == 15 && fraction == 7) {
     value = std::numeric_limits<double>::quiet_NaN();
-  } else if (exponent == 0) {
-    value = std::ldexp(static_cast<double>(fraction), 1 - bias - fraction_bits);
   } else {
-    value = std::ldexp(static_cast<double>(fraction + (1 << fraction_bits)), exponent - bias - fraction_bits);
+    const int least = exponent == 0 ? 1 : exponent;  // subnormals share the exponent of the smallest normal numbers
+    const int integer = fraction + (exponent == 0 ? 0 : 1 << fraction_bits);
+    value = integer * detail::power_of_two(least - bias - fraction_bits);
   }
   return negative ? -value : value;
 }
@@ -192,11 +198,12 @@ ASSAY_HD inline double round_to(DType t, double x, bool saturate = false) {
   if (t == DType::f64 || !(x == x) || x == 0) return x;
   const FloatFormat f = format_of(t);
   double r = x;
-  if (std::isfinite(x)) {
-    int exponent;
-    std::frexp(x, &exponent);  // |x| in [2^(exponent-1), 2^exponent)
-    const int lowest_bit = (exponent - 1 < f.min_exponent ? f.min_exponent : exponent - 1) - f.precision + 1;
-    r = std::ldexp(std::nearbyint(std::ldexp(x, -lowest_bit)), lowest_bit);
+  const int exponent = static_cast<int>(std::bit_cast<uint64_t>(x) >> 52 & 0x7ff) - 1023;
+  if (exponent <= f.max_exponent) {
+    // Adding 1.5 times 2^52 of the last place to be kept makes the hardware round there, to nearest even.
+    const int lowest_bit = (exponent < f.min_exponent ? f.min_exponent : exponent) - f.precision + 1;
+    const double magic = 1.5 * detail::power_of_two(lowest_bit + 52);
+    r = std::copysign((x + magic) - magic, x);
   }
   if (std::fabs(r) > largest_finite(t)) {
     const double beyond = saturate         ? largest_finite(t)
@@ -236,12 +243,11 @@ ASSAY_HD inline uint64_t encode(DType t, double x, bool saturate = false) {
   const double magnitude = std::fabs(r);
   if (std::isinf(magnitude)) return sign | 0x7c00u;
   if (magnitude == 0) return sign;
-  int exponent;
-  const double fraction = std::frexp(magnitude, &exponent);  // [0.5, 1)
-  const int biased = exponent - 1 + bias;
-  if (biased <= 0) return sign | static_cast<uint64_t>(std::ldexp(magnitude, bias - 1 + fraction_bits));
-  const auto scaled = static_cast<uint64_t>(std::ldexp(fraction, fraction_bits + 1));
-  return sign | (static_cast<uint64_t>(biased) << fraction_bits) | (scaled & ((1u << fraction_bits) - 1));
+  const uint64_t wide = std::bit_cast<uint64_t>(magnitude);
+  const int biased = static_cast<int>(wide >> 52) - 1023 + bias;
+  if (biased <= 0) return sign | static_cast<uint64_t>(magnitude * detail::power_of_two(bias - 1 + fraction_bits));
+  const uint64_t fraction = (wide >> (52 - fraction_bits)) & ((1u << fraction_bits) - 1);
+  return sign | (static_cast<uint64_t>(biased) << fraction_bits) | fraction;
 }
 
 // Element `i` of a packed array.

@@ -1,0 +1,146 @@
+#include "fill/fill.h"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+struct GeneratorRow {
+  Generator generator;
+  std::string_view name;
+  std::string_view summary;
+};
+
+constexpr std::array kGenerators{
+    GeneratorRow{Generator::normal, "normal", "mean 0, standard deviation 1, within +-6"},
+    GeneratorRow{Generator::uniform, "uniform", "[0, 1), before rounding to the dtype"},
+    GeneratorRow{Generator::cancelling, "cancelling", "pairs v, -v (1 + a few ulps) along the last axis"},
+    GeneratorRow{Generator::scaled, "scaled", "normal, each row times a power of two from 2^-20 to 2^20"},
+    GeneratorRow{Generator::huge, "huge", "either sign, from half the largest finite number to all of it"},
+    GeneratorRow{Generator::subnormal, "subnormal", "subnormal numbers of the dtype, either sign"},
+    GeneratorRow{Generator::signed_zeros, "signed_zeros", "three quarters +0 or -0, the rest normal"},
+    GeneratorRow{Generator::special, "special", "normal, about every second row with a NaN, +Inf or -Inf"},
+    GeneratorRow{Generator::nan_one, "nan_one", "normal with one NaN"},
+    GeneratorRow{Generator::integers, "integers", "-8 to 8"},
+    GeneratorRow{Generator::ones, "ones", "1"},
+    GeneratorRow{Generator::zeros, "zeros", "0"},
+    GeneratorRow{Generator::constant, "constant", "one normal value a row"},
+    GeneratorRow{Generator::onehot, "onehot", "row i has a 1 at column (7 i + 3 + seed) mod columns"},
+    GeneratorRow{Generator::identity, "identity", "1 on the diagonal of the last two axes"},
+    GeneratorRow{Generator::index, "index", "logical index mod 251, minus 125"},
+    GeneratorRow{Generator::negative, "negative", "minus the magnitude of normal"},
+    GeneratorRow{Generator::ascending, "ascending", "the column index"},
+    GeneratorRow{Generator::shifted, "shifted", "1000 + normal"},
+    GeneratorRow{Generator::mask_causal, "mask_causal", "0 where column <= row mod columns, -Inf elsewhere"},
+    GeneratorRow{Generator::mask_random, "mask_random", "-Inf with probability 0.3, else 0"},
+    GeneratorRow{Generator::mask_full_rows, "mask_full_rows", "mask_random with every third row all -Inf"},
+    GeneratorRow{Generator::int8_full, "int8_full", "-128 to 127"},
+    GeneratorRow{Generator::int8_extreme, "int8_extreme", "-128 or 127"},
+};
+
+const GeneratorRow& generator_row(std::string_view name) {
+  std::string names;
+  for (const GeneratorRow& row : kGenerators) {
+    if (row.name == name) return row;
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw UsageError("fill: no generator '" + std::string(name) + "'; there are " + names);
+}
+
+// FNV-1a; mixed again with the seed.
+uint64_t tensor_key(uint64_t seed, std::string_view name) {
+  uint64_t h = 0xcbf29ce484222325u;
+  for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return fill_detail::hash(fill_detail::hash(h, 0), seed);
+}
+
+template <DType T>
+void fill_rows(const TensorSpec& spec, const FillPlan& plan, std::byte* first, int64_t begin, int64_t end) {
+  const int64_t stride = spec.strides.empty() ? 1 : spec.strides.back();
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t offset = offset_of(spec, row * plan.cols);
+    for (int64_t col = 0; col < plan.cols; ++col) {
+      store_bits(T, first, offset + col * stride, encode(T, fill_unrounded(plan, row, col)));
+    }
+  }
+}
+
+using RowFiller = void (*)(const TensorSpec&, const FillPlan&, std::byte*, int64_t, int64_t);
+
+RowFiller row_filler(DType t) {
+  switch (t) {
+    case DType::f64:
+      return fill_rows<DType::f64>;
+    case DType::f32:
+      return fill_rows<DType::f32>;
+    case DType::f16:
+      return fill_rows<DType::f16>;
+    case DType::bf16:
+      return fill_rows<DType::bf16>;
+    case DType::e4m3:
+      return fill_rows<DType::e4m3>;
+    case DType::i32:
+      return fill_rows<DType::i32>;
+    case DType::i8:
+      return fill_rows<DType::i8>;
+    case DType::u8:
+      return fill_rows<DType::u8>;
+  }
+  throw Error("fill: unknown dtype");
+}
+
+}  // namespace
+
+FillPlan plan_fill(const FillSpec& spec, uint64_t seed, std::string_view tensor_name, std::span<const int64_t> shape,
+                   DType dtype) {
+  FillPlan plan{.generator = generator_row(spec.generator).generator,
+                .dtype = dtype,
+                .scale = spec.scale,
+                .shift = spec.shift,
+                .seed = seed,
+                .key = tensor_key(seed, tensor_name)};
+  for (const int64_t dim : shape) plan.elements *= dim;
+  if (plan.elements == 0) return plan;
+  if (!shape.empty()) plan.cols = shape.back();
+  if (shape.size() > 1) plan.rows = shape[shape.size() - 2];
+  const uint64_t draw = fill_detail::hash(plan.key ^ fill_detail::kRowStream, 0);
+  plan.one_index = static_cast<int64_t>(draw % static_cast<uint64_t>(plan.elements));
+  return plan;
+}
+
+double fill_value(const FillSpec& spec, uint64_t seed, std::string_view tensor_name, std::span<const int64_t> shape,
+                  DType dtype, int64_t logical_index) {
+  return fill_element(plan_fill(spec, seed, tensor_name, shape, dtype), logical_index);
+}
+
+void fill_tensor(const TensorSpec& spec, uint64_t seed, std::byte* first_element, int threads) {
+  const FillPlan plan = plan_fill(spec.fill, seed, spec.name, spec.shape, spec.dtype);
+  if (plan.elements == 0) return;
+  const RowFiller filler = row_filler(spec.dtype);
+  const int64_t rows = plan.elements / plan.cols;
+  constexpr int64_t kWorthAThread = 1 << 16;  // elements; starting a thread costs tens of microseconds
+  const int64_t parts = std::clamp<int64_t>(std::min(rows, plan.elements / kWorthAThread), 1, std::max(threads, 1));
+  std::vector<std::jthread> helpers;
+  for (int64_t part = 1; part < parts; ++part) {
+    helpers.emplace_back(filler, std::cref(spec), std::cref(plan), first_element, rows * part / parts,
+                         rows * (part + 1) / parts);
+  }
+  filler(spec, plan, first_element, 0, rows / parts);
+}
+
+const std::vector<std::string>& generator_names() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const GeneratorRow& row : kGenerators) names.emplace_back(row.name);
+    return names;
+  }();
+  return kNames;
+}
+
+std::string_view generator_summary(std::string_view name) { return generator_row(name).summary; }
+
+}  // namespace assay

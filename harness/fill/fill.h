@@ -1,0 +1,212 @@
+// Inputs as a pure function of (fill, seed, tensor name, shape, dtype, index): the same bits from any thread, for any
+// slice and in any order, on every IEEE machine. Only integer hashing and exact or correctly rounded arithmetic is
+// used. To add a generator: one enumerator and one case in generate(), one row in kGenerators (fill.cpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/hd.h"
+#include "core/op.h"
+
+namespace assay {
+
+enum class Generator : uint8_t {
+  normal,
+  uniform,
+  cancelling,
+  scaled,
+  huge,
+  subnormal,
+  signed_zeros,
+  special,
+  nan_one,
+  integers,
+  ones,
+  zeros,
+  constant,
+  onehot,
+  identity,
+  index,
+  negative,
+  ascending,
+  shifted,
+  mask_causal,
+  mask_random,
+  mask_full_rows,
+  int8_full,
+  int8_extreme,
+};
+
+// Everything about one tensor's fill that does not depend on the element; plain data, to be passed to a device.
+struct FillPlan {
+  Generator generator = Generator::normal;
+  DType dtype = DType::f32;
+  double scale = 1;
+  double shift = 0;
+  uint64_t seed = 0;
+  uint64_t key = 0;       // hash of seed and tensor name
+  int64_t cols = 1;       // length of the last axis
+  int64_t rows = 1;       // length of the axis before it: rows of one matrix
+  int64_t elements = 1;   // of the tensor
+  int64_t one_index = 0;  // nan_one: where
+};
+
+// Throws UsageError that lists the generators when spec.generator is none of them.
+FillPlan plan_fill(const FillSpec& spec, uint64_t seed, std::string_view tensor_name, std::span<const int64_t> shape,
+                   DType dtype);
+
+namespace fill_detail {
+
+// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014) on a counter: 64 well mixed bits per (key, counter).
+ASSAY_HD constexpr uint64_t hash(uint64_t key, uint64_t counter) {
+  uint64_t z = key + (counter + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// Independent streams of one key: per element, and per row or pair.
+inline constexpr uint64_t kRowStream = 0x6a09e667f3bcc909u;
+inline constexpr uint64_t kChoiceStream = 0xbb67ae8584caa73bu;
+
+// Multiples of 2^-53 in [0, 1).
+ASSAY_HD inline double uniform(uint64_t key, uint64_t i) { return static_cast<double>(hash(key, i) >> 11) * 0x1p-53; }
+
+// Irwin-Hall: the sum of 12 uniforms of 16 bits has variance 1 - 2^-32 and range +-6; 33 more random bits fill the
+// significand, so that products and sums of f64 inputs do round. An exact multiple of 2^-49.
+ASSAY_HD inline double normal(uint64_t key, uint64_t i) {
+  constexpr uint64_t kLanes = 0x0000ffff0000ffffu;
+  uint64_t sum = 0;
+  for (uint64_t part = 0; part < 3; ++part) {
+    const uint64_t h = hash(key, 4 * i + part);
+    sum += (h & kLanes) + ((h >> 16) & kLanes);
+  }
+  sum = (sum & 0xffffffffu) + (sum >> 32);
+  const uint64_t low = hash(key, 4 * i + 3) >> 31;
+  constexpr int64_t kCentre = (int64_t{6 * 65535} << 33) + (int64_t{1} << 32);
+  return static_cast<double>(static_cast<int64_t>((sum << 33) + low) - kCentre) * 0x1p-49;
+}
+
+// Rows are scaled by 2^-20 to 2^20, or what the format's range leaves of that.
+ASSAY_HD inline int scaled_range(DType t) { return t == DType::f16 ? 8 : t == DType::e4m3 ? 3 : 20; }
+
+ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const int64_t index = row * f.cols + col;
+  const auto i = static_cast<uint64_t>(index);
+  const uint64_t row_key = f.key ^ kRowStream;
+  const uint64_t choice_key = f.key ^ kChoiceStream;
+  switch (f.generator) {
+    case Generator::normal:
+      return normal(f.key, i);
+    case Generator::uniform:
+      return uniform(f.key, i);
+    case Generator::cancelling: {  // v, -v (1 + a few ulps), along the last axis
+      const double v = normal(f.key, i - static_cast<uint64_t>(col % 2));
+      if (col % 2 == 0 || !is_float(f.dtype)) return col % 2 == 0 ? v : -v;
+      return -(v * (1 + detail::power_of_two(3 - format_of(f.dtype).precision) * uniform(choice_key, i)));
+    }
+    case Generator::scaled: {
+      const int range = scaled_range(f.dtype);
+      const auto draw = hash(row_key, static_cast<uint64_t>(row)) % static_cast<uint64_t>(2 * range + 1);
+      return normal(f.key, i) * detail::power_of_two(static_cast<int>(draw) - range);
+    }
+    case Generator::huge: {
+      const double magnitude = largest_finite(f.dtype) * (0.5 + 0.5 * uniform(f.key, i));
+      return (hash(choice_key, i) & 1) != 0 ? -magnitude : magnitude;
+    }
+    case Generator::subnormal: {
+      const FloatFormat format = format_of(f.dtype);
+      if (format.precision == 0) return 0;  // integers have none
+      const uint64_t most = (uint64_t{1} << (format.precision - 1)) - 1;
+      const double units = static_cast<double>(hash(f.key, i) % most + 1);
+      const double magnitude = units * smallest_subnormal(f.dtype);
+      return (hash(choice_key, i) & 1) != 0 ? -magnitude : magnitude;
+    }
+    case Generator::signed_zeros: {  // three quarters are zeros of either sign
+      const uint64_t draw = hash(choice_key, i) & 7;
+      return draw < 3 ? 0.0 : draw < 6 ? -0.0 : normal(f.key, i);
+    }
+    case Generator::special: {  // one element in two rows, at least one in 64, so that most rows stay finite
+      const auto cols = static_cast<uint64_t>(f.cols < 32 ? 32 : f.cols);
+      if (hash(choice_key, i) >= (uint64_t{1} << 63) / cols) return normal(f.key, i);
+      const uint64_t kind = hash(row_key, i) % 3;
+      return kind == 0 ? kNan : kind == 1 ? kInfinity : -kInfinity;
+    }
+    case Generator::nan_one:
+      return index == f.one_index ? kNan : normal(f.key, i);
+    case Generator::integers:
+      return static_cast<double>(static_cast<int64_t>(hash(f.key, i) % 17) - 8);
+    case Generator::ones:
+      return 1;
+    case Generator::zeros:
+      return 0;
+    case Generator::constant:
+      return normal(row_key, static_cast<uint64_t>(row));
+    case Generator::onehot: {
+      const auto cols = static_cast<uint64_t>(f.cols);
+      return static_cast<uint64_t>(col) == (static_cast<uint64_t>(row) % cols * 7 + 3 + f.seed % cols) % cols ? 1 : 0;
+    }
+    case Generator::identity:
+      return row % f.rows == col ? 1 : 0;
+    case Generator::index:
+      return static_cast<double>(index % 251 - 125);
+    case Generator::negative: {
+      const double v = normal(f.key, i);
+      return v < 0 ? v : -v;
+    }
+    case Generator::ascending:
+      return static_cast<double>(col);
+    case Generator::shifted:
+      return 1000 + normal(f.key, i);
+    case Generator::mask_causal:
+      return col <= row % f.cols ? 0 : -kInfinity;
+    case Generator::mask_full_rows:
+      if (row % 3 == 2) return -kInfinity;
+      [[fallthrough]];
+    case Generator::mask_random:  // 77 of 256
+      return (hash(choice_key, i) & 255) < 77 ? -kInfinity : 0;
+    case Generator::int8_full:
+      return static_cast<double>(static_cast<int64_t>(hash(f.key, i) & 255) - 128);
+    case Generator::int8_extreme:
+      return (hash(f.key, i) & 1) != 0 ? 127 : -128;
+  }
+  return kNan;  // not reached: the switch is complete
+}
+
+}  // namespace fill_detail
+
+// The element at (row, col), before rounding to the dtype; row counts all rows of the tensor. With the default scale
+// and shift the generator's value is returned as it is, signed zero included.
+ASSAY_HD inline double fill_unrounded(const FillPlan& f, int64_t row, int64_t col) {
+  const double v = fill_detail::generate(f, row, col);
+  const double scaled = f.scale == 1 ? v : v * f.scale;
+  return f.shift == 0 ? scaled : scaled + f.shift;
+}
+
+// One element, rounded to the dtype.
+ASSAY_HD inline double fill_element(const FillPlan& f, int64_t logical_index) {
+  return round_to(f.dtype, fill_unrounded(f, logical_index / f.cols, logical_index % f.cols));
+}
+
+// The same for a single element without a plan.
+double fill_value(const FillSpec& spec, uint64_t seed, std::string_view tensor_name, std::span<const int64_t> shape,
+                  DType dtype, int64_t logical_index);
+
+// Writes every element of a tensor whose element (0,...,0) is at `first_element`, whatever spec.is_read says; bytes
+// between rows are not touched.
+void fill_tensor(const TensorSpec& spec, uint64_t seed, std::byte* first_element, int threads = 1);
+
+// The names of the generators, and one line on each.
+const std::vector<std::string>& generator_names();
+std::string_view generator_summary(std::string_view name);  // throws UsageError
+
+}  // namespace assay
