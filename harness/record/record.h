@@ -2,6 +2,7 @@
 // beside this file describes that line. Plain data; checks, measure and the judge fill it in.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -48,7 +49,15 @@ struct CheckResult {
   Outcome outcome = Outcome::pass;
   Verdict verdict = Verdict::pass;  // what a fail makes of the record
   std::string detail;               // one line; for a failure: index, got, want, bound
+
+  bool operator==(const CheckResult&) const = default;
 };
+
+// Bucket i of an error histogram counts edge[i-1] < q <= edge[i]; one more, the last, counts what lies above or is NaN.
+// Elements above 1 can still be right: the rounding of a narrow output is outside E.
+inline constexpr std::array<double, 20> kErrorHistogramEdges{0,      0x1p-12, 0x1p-11, 0x1p-10, 0x1p-9, 0x1p-8, 0x1p-7,
+                                                             0x1p-6, 0x1p-5,  0x1p-4,  0x1p-3,  0x1p-2, 0x1p-1, 1,
+                                                             2,      4,       8,       16,      32,     64};
 
 // Error statistics of one output tensor. q = |got - r| / E over elements with E > 0.
 struct ErrorSummary {
@@ -67,7 +76,9 @@ struct ErrorSummary {
   double mean_signed_ulps = 0;  // mean of (got - round(r)) in output ulps
   int64_t worst_index = -1;     // logical element of max_q, or of the first failure
   double worst_got = 0, worst_want = 0, worst_bound = 0;
-  std::vector<int64_t> histogram;  // counts of q, edges in kErrorHistogramEdges (accuracy.h)
+  std::vector<int64_t> histogram;  // counts of q, one more than kErrorHistogramEdges; empty when nothing has a q
+
+  bool operator==(const ErrorSummary&) const = default;
 };
 
 // Statistics of one seed, kept as golden for the statistical tier.
@@ -77,6 +88,8 @@ struct SeedStatistics {
   double mean_signed_ulps = 0;
   double rms_q = 0;
   double mean_signed_q = 0;
+
+  bool operator==(const SeedStatistics&) const = default;
 };
 
 // One metric of one case, from raw samples kept in the run folder. Microseconds.
@@ -89,6 +102,8 @@ struct LatencySummary {
   double batch = 1;          // launches a sample
   std::string samples_file;  // relative to the run folder
   int64_t involuntary_switches = 0;
+
+  bool operator==(const LatencySummary&) const = default;
 };
 
 struct Record {
@@ -109,6 +124,8 @@ struct Record {
   std::vector<LatencySummary> latency;
   std::map<std::string, double> seconds;  // where the time went: fill, oracle, launch, check, wait
   std::string repro;                      // one line that replays exactly this case
+
+  bool operator==(const Record&) const = default;
 };
 
 }  // namespace assay

@@ -1,0 +1,118 @@
+#include "record/run_json.h"
+
+#include <ctime>
+
+#include "record/json.h"
+#include "record/json_fields.h"
+#include "record/json_text.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+json tables() {
+  json checks = json::array();
+  for (const CheckRow& row : check_table()) {
+    checks.push_back({{"check", row.check}, {"verdict", word_of(row.verdict)}, {"meaning", row.meaning}});
+  }
+  json verdicts = json::array();
+  for (const VerdictRow& row : verdict_table()) {
+    verdicts.push_back({{"verdict", row.word}, {"exit_code", row.exit_code}, {"meaning", row.meaning}});
+  }
+  return {{"checks", checks}, {"verdicts", verdicts}, {"error_histogram_edges", kErrorHistogramEdges}};
+}
+
+json texts(const std::vector<std::string>& values) {
+  json array = json::array();
+  for (const std::string& value : values) array.push_back(valid_utf8(value));
+  return array;
+}
+
+}  // namespace
+
+json to_json(const Run& run) {
+  json environment = json::object();
+  for (const auto& [key, value] : run.environment) environment[valid_utf8(key)] = valid_utf8(value);
+  json libraries = json::array();
+  for (const LoadedLibrary& library : run.libraries) {
+    libraries.push_back({{"path", valid_utf8(library.path)},
+                         {"version", valid_utf8(library.version)},
+                         {"build_id", valid_utf8(library.build_id)}});
+  }
+  json kernels = json::array();
+  for (const KernelEntry& kernel : run.kernels) {
+    kernels.push_back({{"op", valid_utf8(kernel.op)},
+                       {"name", valid_utf8(kernel.name)},
+                       {"target", valid_utf8(kernel.target)},
+                       {"module", valid_utf8(kernel.module)},
+                       {"module_hash", valid_utf8(kernel.module_hash)},
+                       {"contract", to_json(kernel.contract)}});
+  }
+  json findings = json::array();
+  for (const Finding& finding : run.findings) {
+    findings.push_back({{"kind", valid_utf8(finding.kind)}, {"text", valid_utf8(finding.text)}});
+  }
+  return {{"schema", schema_to_json()},
+          {"asked",
+           {{"command", valid_utf8(run.asked.command)},
+            {"tier", valid_utf8(run.asked.tier)},
+            {"filter", valid_utf8(run.asked.filter)},
+            {"shard", valid_utf8(run.asked.shard)},
+            {"argv", texts(run.asked.argv)}}},
+          {"started", run.started},
+          {"finished", run.finished},
+          {"planned", run.planned},
+          {"recorded", run.recorded},
+          {"exit_code", run.exit_code ? json(*run.exit_code) : json(nullptr)},
+          {"threads", run.threads},
+          {"environment", environment},
+          {"libraries", libraries},
+          {"kernels", kernels},
+          {"findings", findings},
+          {"tables", tables()}};
+}
+
+Run run_from_json(const json& value) {
+  check_schema(value);
+  const JsonFields fields(value);
+  const JsonFields asked = fields.object("asked");
+  Run run;
+  run.asked = {.command = asked.text("command"),
+               .tier = asked.text("tier"),
+               .filter = asked.text("filter"),
+               .shard = asked.text("shard"),
+               .argv = asked.texts("argv")};
+  run.started = fields.text("started");
+  run.finished = fields.text("finished");
+  run.planned = fields.integer<int64_t>("planned");
+  run.recorded = fields.integer<int64_t>("recorded");
+  if (!fields.is_null("exit_code")) run.exit_code = fields.integer<int>("exit_code");
+  run.threads = fields.integer<int>("threads");
+  const JsonFields environment = fields.object("environment");
+  for (const std::string& key : environment.keys()) run.environment[key] = environment.text(key);
+  for (const JsonFields& library : fields.objects("libraries")) {
+    run.libraries.push_back({library.text("path"), library.text("version"), library.text("build_id")});
+  }
+  for (const JsonFields& kernel : fields.objects("kernels")) {
+    const JsonFields contract = kernel.object("contract");
+    run.kernels.push_back({kernel.text("op"), kernel.text("name"), kernel.text("target"), kernel.text("module"),
+                           kernel.text("module_hash"), contract_from_json(contract.json(), contract.path())});
+  }
+  for (const JsonFields& finding : fields.objects("findings")) {
+    run.findings.push_back({finding.text("kind"), finding.text("text")});
+  }
+  return run;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,66 @@
+// run.json: what a run was asked, where it ran, with which kernels and libraries, and how it ended. Written when the
+// run starts (exit code null) and again when it ends, whole each time. Readers: dashboards/, `assay report`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/contract.h"
+
+namespace assay {
+
+struct Asked {
+  std::string command;  // "gate", "check", "bench"
+  std::string tier;     // "smoke", "ci", "nightly"
+  std::string filter;   // as given; empty: everything
+  std::string shard;    // "i/n"; empty: all
+  std::vector<std::string> argv;
+};
+
+// A file that was mapped by a process of the run. "unknown" where it could not be told.
+struct LoadedLibrary {
+  std::string path, version, build_id;
+};
+
+struct KernelEntry {
+  std::string op, name, target;
+  std::string module;       // file name
+  std::string module_hash;  // of its machine code and read-only data
+  Contract contract;        // its owner is the kernel's
+};
+
+// Something a reviewer must see that is not the result of one case: an edit of policy or goldens, a removed kernel,
+// case or check, planned and recorded counts that differ.
+struct Finding {
+  std::string kind;  // "policy", "golden", "removed", "count", "environment", ...
+  std::string text;  // one line
+};
+
+struct Run {
+  Asked asked;
+  std::string started;   // RFC 3339, UTC
+  std::string finished;  // empty while it runs, and for ever when it was killed
+  int64_t planned = 0;   // kernel-cases
+  int64_t recorded = 0;
+  std::optional<int> exit_code{};                  // none while it runs
+  int threads = 0;                                 // given to kernels
+  std::map<std::string, std::string> environment;  // "cpu.model" -> text, "unknown" where not readable (environment.h)
+  std::vector<LoadedLibrary> libraries;
+  std::vector<KernelEntry> kernels;
+  std::vector<Finding> findings;
+};
+
+// The tables of checks and verdicts go in as well, so that a reader needs no copy of them; they are not read back.
+nlohmann::json to_json(const Run& run);
+
+// Throws UsageError that names the key; a newer major schema is refused.
+Run run_from_json(const nlohmann::json& value);
+
+// The time now as RFC 3339 in UTC, to the second.
+std::string utc_now();
+
+}  // namespace assay
