@@ -12,6 +12,7 @@
 #include "core/case.h"
 #include "core/contract.h"
 #include "record/record.h"
+#include "record/run_json.h"
 
 namespace assay {
 
@@ -31,13 +32,6 @@ struct KernelInfo {
   std::string module_hash;  // of its machine code and read-only data
   std::string op, name, target;
   Contract contract;
-};
-
-// A library a worker had mapped after its last case.
-struct LoadedLibrary {
-  std::string path;
-  std::string build_id;  // hex of the ELF note; empty when it has none
-  std::string version;   // where the file name or the library tells; else empty
 };
 
 // What to time, in addition to the correctness checks of the same (case, kernel).
