@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -46,13 +47,9 @@ class JsonFields {
   template <class T>
   static T integer_of(const nlohmann::json& value, const std::string& path) {
     using Limits = std::numeric_limits<T>;
-    bool fits = value.is_number_integer();
-    if (fits && value.is_number_unsigned()) {
-      fits = value.get<uint64_t>() <= static_cast<uint64_t>(Limits::max());
-    } else if (fits) {
-      const auto negative = value.get<int64_t>();
-      fits = std::numeric_limits<T>::is_signed && negative >= static_cast<int64_t>(Limits::min());
-    }
+    const bool fits = value.is_number_unsigned()  ? std::in_range<T>(value.get<uint64_t>())
+                      : value.is_number_integer() ? std::in_range<T>(value.get<int64_t>())
+                                                  : false;
     if (!fits) {
       throw UsageError(path + ": not an integer from " + std::to_string(Limits::min()) + " to " +
                        std::to_string(Limits::max()));

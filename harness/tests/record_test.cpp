@@ -1,0 +1,474 @@
+// record/: JSON both ways, hostile input, the run folder.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <random>
+#include <sstream>
+
+#include "core/error.h"
+#include "record/json.h"
+#include "record/json_text.h"
+#include "record/run_folder.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "no UsageError";
+}
+
+// A folder that goes away with the test.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "assay-record-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw Error("mkdtemp failed");
+    path = name;
+  }
+  ~Scratch() { fs::remove_all(path); }
+  fs::path path;
+};
+
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void write(const fs::path& file, const std::string& content) { std::ofstream(file, std::ios::binary) << content; }
+
+// Every field differs from its default, so that one that JSON loses is seen.
+class RandomRecords {
+ public:
+  explicit RandomRecords(uint64_t seed) : bits_(seed) { std::cout << "seed " << seed << "\n"; }
+
+  Record next() {
+    Record r{.kernel_id = "op/k:i=" + std::to_string(count_++),
+             .op = text(),
+             .kernel = text(),
+             .target = text(),
+             .owner = text(),
+             .module_hash = text(),
+             .verdict = static_cast<Verdict>(bits_() % 15),
+             .reason = text(),
+             .output_hash = text(),
+             .truth_hash = text(),
+             .workspace_bytes = bits_(),
+             .resident_growth_bytes = static_cast<int64_t>(bits_()),
+             .interruptions = static_cast<int>(bits_() % 1000) + 1,
+             .repro = text()};
+    for (uint64_t n = bits_() % 3 + 1; n-- > 0;) {
+      r.checks.push_back({text(), static_cast<Outcome>(bits_() % 6), static_cast<Verdict>(bits_() % 15), text()});
+      r.errors.push_back({.tensor = text(),
+                          .elements = integer(),
+                          .exact = integer(),
+                          .rigorous = integer(),
+                          .weak = integer(),
+                          .vacuous = integer(),
+                          .no_evidence = integer(),
+                          .failures = integer(),
+                          .max_q = number(),
+                          .rms_q = number(),
+                          .mean_signed_q = number(),
+                          .misrounded = number(),
+                          .mean_signed_ulps = number(),
+                          .worst_index = integer(),
+                          .worst_got = number(),
+                          .worst_want = number(),
+                          .worst_bound = number(),
+                          .histogram = {integer(), 0, integer()}});
+      r.seeds.push_back({bits_(), number(), number(), number(), number()});
+      r.latency.push_back({.metric = text(),
+                           .samples = integer(),
+                           .p50_us = number(),
+                           .p90_us = number(),
+                           .p99_us = number(),
+                           .mean_us = number(),
+                           .tail_mass = number(),
+                           .quantum_us = number(),
+                           .batch = number(),
+                           .samples_file = text(),
+                           .involuntary_switches = integer()});
+      r.selection[text() + std::to_string(n)] = text();
+      r.seconds[text() + std::to_string(n)] = number();
+    }
+    return r;
+  }
+
+  // Any finite double or infinity; never NaN, which equals nothing.
+  double number() {
+    for (;;) {
+      const double value = std::bit_cast<double>(bits_());
+      if (!std::isnan(value)) return bits_() % 8 == 0 ? std::copysign(INFINITY, value) : value;
+    }
+  }
+
+ private:
+  int64_t integer() { return static_cast<int64_t>(bits_() >> 1); }
+  std::string text() {
+    static const std::vector<std::string> kPieces{"a",  "\"", "\\", "\n", std::string(1, '\0'), "\x1b", "\xC3\xA9",
+                                                  "{}", ",",  "/",  "<",  "\xF0\x9F\x98\x80",   "\x7f"};
+    std::string made = "t";
+    for (uint64_t n = bits_() % 6; n-- > 0;) made += kPieces[bits_() % kPieces.size()];
+    return made;
+  }
+
+  std::mt19937_64 bits_;
+  int count_ = 0;
+};
+
+Record record_named(const std::string& id) {
+  Record record;
+  record.kernel_id = id;
+  record.verdict = Verdict::pass;
+  return record;
+}
+
+TEST(RecordJson, RandomRecordsComeBackEqual) {
+  RandomRecords random(std::random_device{}());
+  for (int i = 0; i < 200; ++i) {
+    const Record record = random.next();
+    const std::string line = print_json(to_json(record));
+    ASSERT_EQ(line.find('\n'), std::string::npos);
+    ASSERT_EQ(record_from_json(parse_json(line)), record) << line;
+  }
+}
+
+TEST(RecordJson, NoFieldIsLeftAtItsDefaultInTheRoundTripTest) {
+  // A new field that RandomRecords does not set would make the test above blind to its loss.
+  const Record defaults;
+  const nlohmann::json blank = to_json(defaults);
+  const nlohmann::json full = to_json(RandomRecords(1).next());
+  for (const auto& [key, value] : blank.items()) {
+    if (key == "schema" || key == "verdict") continue;
+    EXPECT_NE(full.at(key), value) << key;
+  }
+}
+
+TEST(RecordJson, NanInfinityAndNegativeZeroSurvive) {
+  Record record = record_named("op/k:m=1");
+  record.errors.push_back({.max_q = NAN, .worst_got = -INFINITY, .worst_want = INFINITY, .worst_bound = -0.0});
+  const std::string line = print_json(to_json(record));
+  EXPECT_THAT(line, HasSubstr("\"max_q\":\"nan\""));
+  const ErrorSummary back = record_from_json(parse_json(line)).errors.at(0);
+  EXPECT_TRUE(std::isnan(back.max_q));
+  EXPECT_EQ(back.worst_got, -INFINITY);
+  EXPECT_EQ(back.worst_want, INFINITY);
+  EXPECT_TRUE(back.worst_bound == 0 && std::signbit(back.worst_bound));
+}
+
+TEST(RecordJson, BytesThatAreNotUtf8AreReplacedOnWriting) {
+  Record record = record_named("op/k:m=1");
+  record.reason = "bad \xFF\xC0\x80 \xED\xA0\x80 cut \xE2\x82";  // stray, overlong, surrogate, truncated
+  record.selection["key\xFE"] = "one";
+  record.selection["key\xFF"] = "two";
+  const Record back = record_from_json(parse_json(print_json(to_json(record))));
+  const std::string r = "\xEF\xBF\xBD";
+  EXPECT_EQ(back.reason, "bad " + r + r + r + " " + r + r + r + " cut " + r + r);
+  EXPECT_EQ(back.selection.size(), 2u) << "keys that differ only in invalid bytes must stay apart";
+  EXPECT_EQ(valid_utf8("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
+  EXPECT_EQ(valid_utf8("\xF4\x90\x80\x80"), r + r + r + r) << "past U+10FFFF";
+}
+
+TEST(RecordJson, ErrorsNameTheKey) {
+  const nlohmann::json good = to_json(RandomRecords(2).next());
+  const auto error = [&](const std::function<void(nlohmann::json&)>& damage) {
+    nlohmann::json bad = good;
+    damage(bad);
+    return message_of([&] { record_from_json(bad); });
+  };
+  using json = nlohmann::json;
+  EXPECT_EQ(error([](json& j) { j["op"] = 3; }), "op: not a string");
+  EXPECT_EQ(error([](json& j) { j.erase("repro"); }), "repro: is missing");
+  EXPECT_EQ(error([](json& j) { j["errors"] = json::object(); }), "errors: not an array");
+  EXPECT_EQ(error([](json& j) { j["errors"][0]["max_q"] = "huge"; }),
+            "errors[0].max_q: not a number, \"nan\", \"inf\" or \"-inf\"");
+  EXPECT_THAT(error([](json& j) { j["errors"][0]["elements"] = 1.0; }),
+              HasSubstr("errors[0].elements: not an integer"));
+  EXPECT_THAT(error([](json& j) { j["errors"][0]["histogram"][1] = true; }), HasSubstr("errors[0].histogram[1]"));
+  EXPECT_THAT(error([](json& j) { j["workspace_bytes"] = -1; }), HasSubstr("workspace_bytes: not an integer from 0"));
+  EXPECT_THAT(error([](json& j) { j["interruptions"] = 1ll << 40; }), HasSubstr("interruptions: not an integer"));
+  EXPECT_THAT(error([](json& j) { j["selection"]["x"] = nullptr; }), HasSubstr("selection.x: not a string"));
+  EXPECT_THAT(error([](json& j) { j["verdict"] = "passed"; }), HasSubstr("no verdict 'passed'; there are pass"));
+  EXPECT_THAT(error([](json& j) { j["checks"][0]["outcome"] = ""; }), HasSubstr("no outcome ''"));
+  EXPECT_EQ(error([](json& j) { j["schema"] = 1; }), "schema: not an object");
+  EXPECT_EQ(error([](json& j) { j = json::array(); }), "the document: not an object");
+}
+
+TEST(RecordJson, UnknownKeysAndNewerMinorAreReadNewerMajorIsRefused) {
+  const Record record = RandomRecords(3).next();
+  nlohmann::json value = to_json(record);
+  value["later"] = {1, 2};
+  value["schema"]["minor"] = kRecordSchemaMinor + 7;
+  EXPECT_EQ(record_from_json(value), record);
+  value["schema"]["major"] = kRecordSchemaMajor + 1;
+  EXPECT_THAT(message_of([&] { record_from_json(value); }), HasSubstr("is newer than this program reads"));
+}
+
+TEST(JsonText, HostileTextIsRefused) {
+  const auto error = [](const std::string& text) { return message_of([&] { parse_json(text); }); };
+  EXPECT_THAT(error(std::string(1'000'000, '[')), HasSubstr("nested deeper than 32"));
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_THAT(error(objects), HasSubstr("nested deeper than 32"));
+  EXPECT_THAT(error("1e999"), HasSubstr("not JSON"));
+  EXPECT_THAT(error("{\"verdict\":\"wrong\",\"verdict\":\"pass\"}"), HasSubstr("key 'verdict' twice"));
+  EXPECT_THAT(error("{\"a\":\"\xFF\"}"), HasSubstr("not JSON"));
+  for (const char* text : {"", "{", "nul", "{\"a\":NaN}", "{\"a\":1}x", "{'a':1}", "[1,]", "\xEF\xBB"}) {
+    EXPECT_THAT(error(text), HasSubstr("not JSON")) << text;
+  }
+  EXPECT_EQ(parse_json("{\"a\":{\"x\":1},\"b\":{\"x\":2}}")["b"]["x"], 2) << "the same key in two objects is fine";
+}
+
+TEST(JsonText, DamagedRecordsNeverEscapeAsAnotherException) {
+  const uint64_t seed = std::random_device{}();
+  std::cout << "seed " << seed << "\n";
+  std::mt19937_64 bits(seed);
+  const std::string line = print_json(to_json(RandomRecords(4).next()));
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = line;
+    for (uint64_t n = bits() % 4 + 1; n-- > 0;) damaged[bits() % damaged.size()] = static_cast<char>(bits());
+    if (bits() % 4 == 0) damaged.resize(bits() % damaged.size());
+    try {
+      record_from_json(parse_json(damaged));
+    } catch (const UsageError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(ContractJson, ComesBackEqual) {
+  Contract contract{.interface_version = 7,
+                    .owner = "a \"b\"",
+                    .domain = "m <= 3",
+                    .promises = 0xFFFFFFFFu,
+                    .arithmetic = {1, 2, 3, 4, 5, 6, -7, 8, 99},
+                    .nan_policy = -3,
+                    .workspace_limit = ~0ull,
+                    .alignment = 64,
+                    .may_fall_back = true,
+                    .may_allocate = true};
+  const Contract back = contract_from_json(parse_json(print_json(to_json(contract))));
+  EXPECT_EQ(print_json(to_json(back)), print_json(to_json(contract)));
+  EXPECT_EQ(std::memcmp(&back.arithmetic, &contract.arithmetic, sizeof back.arithmetic), 0);
+  EXPECT_EQ(back.workspace_limit, contract.workspace_limit);
+  EXPECT_EQ(back.promises, contract.promises);
+  EXPECT_EQ(back.interface_version, 7u);
+  EXPECT_EQ(back.owner, contract.owner);
+  EXPECT_EQ(back.domain, contract.domain);
+  EXPECT_EQ(back.nan_policy, -3);
+  EXPECT_EQ(back.alignment, 64u);
+  EXPECT_TRUE(back.may_fall_back);
+  EXPECT_TRUE(back.may_allocate);
+}
+
+Run sample_run() {
+  Run run{.asked = {"gate", "smoke", "gemm/*", "1/2", {"assay", "gate"}},
+          .started = utc_now(),
+          .finished = "",
+          .planned = 3,
+          .recorded = 2,
+          .exit_code = std::nullopt,
+          .threads = 2,
+          .environment = {{"cpu.model", "x"}},
+          .libraries = {{"/lib/a.so", "1", "ab"}},
+          .kernels = {{"gemm", "simd", "cpu", "gemm.so", "h", {}}},
+          .findings = {{"removed", "kernel gemm/old"}}};
+  run.kernels[0].contract.owner = "someone";
+  return run;
+}
+
+TEST(RunJson, ComesBackEqualAndCarriesTheTables) {
+  assay::Run run = sample_run();
+  const auto text_of = [](const assay::Run& r) { return print_json(to_json(r)); };
+  const assay::Run back = run_from_json(parse_json(text_of(run)));
+  EXPECT_EQ(text_of(back), text_of(run));
+  EXPECT_FALSE(back.exit_code.has_value());
+  EXPECT_EQ(back.kernels.at(0).contract.owner, "someone");
+  run.exit_code = 1;
+  EXPECT_EQ(run_from_json(parse_json(text_of(run))).exit_code, 1);
+  const nlohmann::json tables = to_json(run)["tables"];
+  EXPECT_EQ(tables["checks"].size(), check_table().size());
+  EXPECT_EQ(tables["verdicts"].size(), verdict_table().size());
+
+  nlohmann::json bad = to_json(run);
+  bad["kernels"][0]["contract"]["arithmetic"]["split_k"] = "one";
+  EXPECT_THAT(message_of([&] { run_from_json(bad); }), HasSubstr("kernels[0].contract.arithmetic.split_k"));
+}
+
+TEST(RunFolder, RecordsSurviveAndResumeRepeatsNothing) {
+  Scratch scratch;
+  const fs::path out = scratch.path / "deep" / "run";
+  {
+    RunFolder folder = RunFolder::create(out);
+    folder.append(record_named("op/k:m=1"));
+    folder.append(record_named("op/k:m=2"));
+    folder.write_run(sample_run());
+    EXPECT_THROW(folder.append(record_named("op/k:m=1")), Error);
+    EXPECT_TRUE(fs::is_directory(folder.samples()));
+  }
+  RunFolder folder = RunFolder::resume(out);
+  EXPECT_EQ(folder.recorded(), (std::set<std::string>{"op/k:m=1", "op/k:m=2"}));
+  folder.append(record_named("op/k:m=3"));
+  EXPECT_THROW(folder.append(record_named("op/k:m=2")), Error);
+  EXPECT_EQ(read_records(out).size(), 3u);
+  EXPECT_EQ(read_run(out).planned, 3);
+  EXPECT_FALSE(fs::exists(out / "run.json.part"));
+}
+
+TEST(RunFolder, TornLastLineIsDroppedWhereverItIsCut) {
+  Scratch scratch;
+  { RunFolder::create(scratch.path / "r").append(record_named("op/k:m=1")); }
+  const fs::path file = scratch.path / "r" / "records.jsonl";
+  const std::string first = content_of(file);
+  std::string second = print_json(to_json(record_named("op/k:m=2"))) + "\n";
+  for (size_t cut = 1; cut < second.size(); cut += 7) {
+    write(file, first + second.substr(0, cut));
+    EXPECT_EQ(read_records(scratch.path / "r").size(), 1u);
+    RunFolder folder = RunFolder::resume(scratch.path / "r");
+    EXPECT_EQ(folder.recorded().size(), 1u);
+    EXPECT_EQ(content_of(file), first);
+    folder.append(record_named("op/k:m=2"));
+    EXPECT_EQ(content_of(file), first + second);
+  }
+}
+
+TEST(RunFolder, MalformedLinesAreNamedByFileAndLine) {
+  Scratch scratch;
+  { RunFolder::create(scratch.path / "r").append(record_named("op/k:m=1")); }
+  const fs::path file = scratch.path / "r" / "records.jsonl";
+  const std::string good = content_of(file);
+  const auto error = [&](const std::string& content) {
+    write(file, content);
+    const std::string resumed = message_of([&] { RunFolder::resume(scratch.path / "r"); });
+    EXPECT_EQ(resumed, message_of([&] { read_records(scratch.path / "r"); }));
+    EXPECT_EQ(resumed.find('\n'), std::string::npos);
+    EXPECT_EQ(content_of(file), content) << "a file that is refused must be left alone";
+    return resumed;
+  };
+  EXPECT_THAT(error("garbage\n" + good), HasSubstr("records.jsonl:1: not JSON"));
+  EXPECT_THAT(error(good + "{\"schema\":{\"major\":1}}\n"), HasSubstr("records.jsonl:2: kernel_id: is missing"));
+  EXPECT_THAT(error(good + "\n"), HasSubstr("records.jsonl:2: not JSON"));
+  EXPECT_THAT(error(good + good), HasSubstr("records.jsonl:2: kernel_id: 'op/k:m=1' twice"));
+  EXPECT_THAT(error(good + "{\"schema\":{\"major\":2,\"minor\":0}}\n"),
+              HasSubstr("records.jsonl:2: schema 2 is newer"));
+  EXPECT_THAT(error(good + std::string(100, '\0') + "\n"), HasSubstr("records.jsonl:2: not JSON"));
+}
+
+TEST(RunFolder, WrongFoldersAreRefusedInOneLineThatNamesThem) {
+  Scratch scratch;
+  const fs::path run = scratch.path / "r";
+  { RunFolder::create(run); }
+  EXPECT_THAT(message_of([&] { RunFolder::create(run); }), HasSubstr(run.string() + ": holds a run already"));
+  EXPECT_THAT(message_of([&] { RunFolder::resume(scratch.path / "none"); }), HasSubstr("no run to resume here"));
+  EXPECT_THAT(message_of([&] { read_records(scratch.path / "none"); }),
+              HasSubstr("cannot read " + scratch.path.string()));
+  write(scratch.path / "file", "x");
+  EXPECT_THAT(message_of([&] { RunFolder::create(scratch.path / "file" / "r"); }),
+              HasSubstr("cannot make folder " + (scratch.path / "file" / "r").string()));
+  EXPECT_THAT(message_of([&] { RunFolder::create("/proc/assay/r"); }), HasSubstr("cannot make folder /proc/assay/r"));
+  EXPECT_THAT(message_of([&] { write_file_atomically("/proc/assay", "x"); }), HasSubstr("cannot write /proc/assay"));
+  write(run / "run.json", "{\"schema\":{\"major\":9}}");
+  EXPECT_THAT(message_of([&] { read_run(run); }), HasSubstr("run.json: schema 9 is newer"));
+}
+
+TEST(RunFolder, AnotherWriterIsRefused) {
+  Scratch scratch;
+  RunFolder folder = RunFolder::create(scratch.path / "r");
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string message = message_of([&] { RunFolder::resume(scratch.path / "r"); });
+    _exit(message.find("another process is writing this run") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// A limit on file size stands in for a full disk: the kernel takes part of the line, then refuses the rest.
+TEST(RunFolder, FullDiskIsOneLineAndLeavesWholeLines) {
+  Scratch scratch;
+  RunFolder folder = RunFolder::create(scratch.path / "r");
+  folder.append(record_named("op/k:m=1"));
+  const fs::path file = scratch.path / "r" / "records.jsonl";
+  const std::string before = content_of(file);
+
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit full = old;
+  full.rlim_cur = before.size() + 100;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  const std::string message = message_of([&] { folder.append(record_named("op/k:m=2")); });
+  const std::string run_message = message_of([&] { folder.write_run(sample_run()); });
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  std::signal(SIGXFSZ, handler);
+
+  EXPECT_THAT(message, HasSubstr("cannot append to " + file.string() + ": File too large"));
+  EXPECT_THAT(run_message, HasSubstr("cannot write " + (scratch.path / "r" / "run.json").string()));
+  EXPECT_FALSE(fs::exists(scratch.path / "r" / "run.json.part"));
+  EXPECT_EQ(content_of(file), before);
+  folder.append(record_named("op/k:m=2"));
+  EXPECT_EQ(read_records(scratch.path / "r").size(), 2u);
+}
+
+// The process is killed while it appends; whatever it said was recorded must be there.
+TEST(RunFolder, KilledWhileAppendingLosesNothingRecorded) {
+  const uint64_t seed = std::random_device{}();
+  std::cout << "seed " << seed << "\n";
+  std::mt19937_64 bits(seed);
+  for (int round = 0; round < 10; ++round) {
+    Scratch scratch;
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      close(pipe_ends[0]);
+      RunFolder folder = RunFolder::create(scratch.path / "r");
+      for (int i = 0;; ++i) {
+        folder.append(record_named("op/k:m=" + std::to_string(i)));
+        if (::write(pipe_ends[1], "x", 1) != 1) _exit(1);
+      }
+    }
+    close(pipe_ends[1]);
+    size_t acknowledged = 0;
+    char byte;
+    for (const uint64_t stop = 1 + bits() % 20; acknowledged < stop; ++acknowledged) {
+      ASSERT_EQ(read(pipe_ends[0], &byte, 1), 1);
+    }
+    usleep(static_cast<useconds_t>(bits() % 3000));
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    while (read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;
+    close(pipe_ends[0]);
+    const size_t recorded = RunFolder::resume(scratch.path / "r").recorded().size();
+    EXPECT_GE(recorded, acknowledged);
+    EXPECT_LE(recorded, acknowledged + 1);
+  }
+}
+
+}  // namespace
+}  // namespace assay
