@@ -1,0 +1,78 @@
+// What error bounds are built from: roundoffs, gamma_n, the error of each kind of exp, underflow. Each op forms its own
+// E_alg and E_ref from these in its oracle.h, where the derivation stands. To add a building block: one function here,
+// with the source of its constant.
+//
+// Notation: u is a unit roundoff, h the depth of a summation tree, gamma_n = n u / (1 - n u) (N. J. Higham, "Accuracy
+// and Stability of Numerical Algorithms", 2nd ed., section 3.1): a sum in which every term passes through at most h
+// roundings is off by at most gamma_h sum |term|.
+#pragma once
+
+#include <assay/abi.h>
+
+#include <limits>
+
+#include "core/contract.h"
+#include "core/dtype.h"
+
+namespace assay {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// n u / (1 - n u), rounded up; infinite where the theory ends.
+constexpr double gamma_n(double n, double u) { return n * u < 0.5 ? n * u / (1 - n * u) * (1 + 0x1p-50) : kInfinity; }
+
+// The floating-point type of an accumulator; f64 for integers, whose sums are exact there.
+constexpr DType accumulator_type(int32_t accumulator) {
+  switch (accumulator) {
+    case ASSAY_ACC_F16:
+      return DType::f16;
+    case ASSAY_ACC_BF16:
+      return DType::bf16;
+    case ASSAY_ACC_F32:
+      return DType::f32;
+    default:
+      return DType::f64;
+  }
+}
+
+// Zero for integers and for ops that sum nothing.
+constexpr double accumulator_roundoff(int32_t accumulator) {
+  const bool floating = accumulator >= ASSAY_ACC_F16 && accumulator <= ASSAY_ACC_F64;
+  return floating ? unit_roundoff(accumulator_type(accumulator)) : 0;
+}
+
+// Absolute error of one operation whose result is tiny: half the smallest subnormal, or the smallest normal number when
+// subnormals are flushed. Flushing concerns the accumulator's type; conversions to narrower types follow IEEE 754.
+inline double underflow_error(int32_t accumulator, bool flushes_subnormals) {
+  const DType type = accumulator_type(accumulator);
+  return flushes_subnormals ? std::ldexp(1.0, format_of(type).min_exponent) : smallest_subnormal(type) / 2;
+}
+
+// Relative error of exp(-argument), argument >= 0, computed in a type of roundoff u. The argument's own rounding is
+// charged by the caller.
+//   accurate: 2 ulp, the documented maximum of CUDA's expf (CUDA C++ Programming Guide, mathematical functions): 4 u
+//   fast:     2 + floor(1.173 |x|) ulp, the documented maximum of __expf
+//   base 2:   exp2 of x log2(e): the constant and the product are rounded, 2 u |x|, then 2 ulp
+constexpr double exp_error(int32_t exp_kind, double u, double argument) {
+  switch (exp_kind) {
+    case ASSAY_EXP_FAST:
+      return (2 + 1.173 * argument) * 2 * u;
+    case ASSAY_EXP_BASE2:
+      return 4 * u + 2 * u * argument;
+    default:
+      return 4 * u;
+  }
+}
+
+// 1/sqrt in a type of roundoff u: 2 ulp, the documented maximum of CUDA's rsqrtf; sqrt and a division need less.
+constexpr double rsqrt_error(double u) { return 4 * u; }
+
+// Extra error of a result of magnitude `value` that passes through a type narrower than the accumulator on its way to
+// the output. The output's own rounding is charged by the check.
+inline double intermediate_error(const assay_arithmetic& arithmetic, double value) {
+  const int32_t type = arithmetic.intermediate;
+  if (type == ASSAY_ACC_NONE || type == arithmetic.accumulator) return 0;
+  return accumulator_roundoff(type) * value + underflow_error(type, arithmetic.flushes_subnormals != 0);
+}
+
+}  // namespace assay
