@@ -1,0 +1,55 @@
+#include "gate/base_tree.h"
+
+#include <stdlib.h>
+
+#include <utility>
+
+#include "core/error.h"
+#include "gate/program.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+BaseTree BaseTree::folder(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path / "ci" / "policy" / "policy.toml", error)) {
+    throw UsageError("--base " + path.string() + ": has no ci/policy/policy.toml; give a checkout of the base");
+  }
+  return {path, {}};
+}
+
+BaseTree BaseTree::ref(const fs::path& root, const std::string& ref) {
+  std::string pattern = (fs::temp_directory_path() / "assay-base-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) ASSAY_SYSTEM(-1);
+  BaseTree tree{fs::path(pattern) / "tree", pattern};
+  fs::create_directory(tree.path_);
+  const std::string archive = pattern + "/tree.tar";
+  // --end-of-options: a ref that starts with a dash is no option.
+  const ProgramEnd read = run_program(
+      {"git", "-C", root.string(), "archive", "--format=tar", "--output=" + archive, "--end-of-options", ref});
+  if (read.status != 0) {
+    throw UsageError("--base-ref " + ref + ": git cannot read it in " + root.string() + ": " + first_line(read.output));
+  }
+  const ProgramEnd unpacked = run_program({"tar", "-xf", archive, "-C", tree.path_.string()});
+  if (unpacked.status != 0) throw Error("cannot unpack the base ref: " + first_line(unpacked.output));
+  if (!fs::exists(tree.path_ / "ci" / "policy" / "policy.toml")) {
+    throw UsageError("--base-ref " + ref + ": has no ci/policy/policy.toml");
+  }
+  return tree;
+}
+
+BaseTree::BaseTree(BaseTree&& other) noexcept
+    : path_(std::move(other.path_)), owned_(std::exchange(other.owned_, fs::path())) {}
+
+BaseTree::~BaseTree() {
+  std::error_code ignored;
+  if (!owned_.empty()) fs::remove_all(owned_, ignored);
+}
+
+}  // namespace assay

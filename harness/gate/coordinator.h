@@ -1,0 +1,52 @@
+// Carries out a plan: asks the judge about each (kernel, case) that has no record yet, applies goldens and known
+// issues, times what passed, and hands each record on as it completes. Touches no kernel and no device.
+//
+// A judge that dies is replaced and its case repeated once; a second death makes the record an `error`. When a stop is
+// asked for, the case in flight is dropped, so that whatever the interruption did to it is never recorded.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gate/judge.h"
+#include "gate/plan.h"
+#include "gate/policy.h"
+
+namespace assay {
+
+// Told what happens, for progress bars and lines.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void started(const PlannedCase&) {}
+  virtual void recorded(const PlannedCase&, const Record&) {}
+  virtual void judge_died(const PlannedCase&, const std::string& /*how*/) {}
+};
+
+struct RunJob {
+  const Plan* plan = nullptr;
+  const Policy* policy = nullptr;
+  std::set<std::string> recorded;  // kernel ids that have a record already
+  SamplePlan sampling;
+  Date today{};
+  std::string repro_arguments;  // after the id in a repro line: " --module ..." for foreign modules
+  StartJudge start_judge;
+  std::function<void(Record&)> apply_goldens;  // adds the results of the golden checks
+  std::function<void(const Record&)> append;
+  std::function<bool()> stop_asked = [] { return false; };
+  RunObserver* observer = nullptr;  // may be null
+};
+
+struct RunEnding {
+  bool stopped = false;                  // before every planned case had its record
+  std::vector<LoadedLibrary> libraries;  // seen after the last case, of every judge that lived to tell
+};
+
+RunEnding run_plan(const RunJob& job);
+
+// Differences between what was planned and what was recorded, one line each; empty when they agree.
+std::vector<std::string> reconcile(const Plan& plan, const std::set<std::string>& recorded);
+
+}  // namespace assay

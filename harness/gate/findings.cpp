@@ -1,0 +1,135 @@
+#include "gate/findings.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Files below tree/folder, relative to the tree, in name order.
+std::set<std::string> files_of(const fs::path& tree, const fs::path& folder) {
+  std::set<std::string> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(tree / folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_regular_file()) files.insert(fs::relative(entry->path(), tree).string());
+  }
+  return files;
+}
+
+std::map<std::string, int64_t> line_counts(const std::string& text) {
+  std::map<std::string, int64_t> counts;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) ++counts[line];
+  return counts;
+}
+
+std::string lines_changed(const std::string& before, const std::string& after) {
+  std::map<std::string, int64_t> counts = line_counts(after);
+  for (const auto& [line, count] : line_counts(before)) counts[line] -= count;
+  int64_t added = 0, gone = 0;
+  for (const auto& [line, count] : counts) (count > 0 ? added : gone) += count;
+  return std::to_string(added) + " lines added, " + std::to_string(-gone) + " removed";
+}
+
+std::vector<std::string> registrations(const fs::path& file, const std::regex& line_form,
+                                       std::string (*name)(const std::smatch&)) {
+  std::vector<std::string> names;
+  std::ifstream in(file);
+  std::smatch match;
+  for (std::string line; std::getline(in, line);) {
+    if (std::regex_search(line, match, line_form)) names.push_back(name(match));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Finding> edited_files(const fs::path& base, const fs::path& change) {
+  static constexpr std::pair<const char*, const char*> kJudging[] = {
+      {"policy", "ci/policy"}, {"pin", "ci/pins"}, {"golden", "golden"}};
+  std::vector<Finding> findings;
+  for (const auto& [kind, folder] : kJudging) {
+    const std::set<std::string> before = files_of(base, folder), after = files_of(change, folder);
+    std::set<std::string> all = before;
+    all.insert(after.begin(), after.end());
+    for (const std::string& file : all) {
+      const std::string old_text = content_of(base / file), new_text = content_of(change / file);
+      if (!after.contains(file)) {
+        findings.push_back({kind, file + " is removed"});
+      } else if (!before.contains(file)) {
+        findings.push_back({kind, file + " is new"});
+      } else if (old_text != new_text) {
+        findings.push_back({kind, file + " is edited: " + lines_changed(old_text, new_text)});
+      }
+    }
+  }
+  return findings;
+}
+
+std::vector<std::string> registered_ops(const fs::path& tree) {
+  static const std::regex form(R"(^\s*assay_op\(\s*(\w+)\s*\))");
+  return registrations(tree / "reference" / "CMakeLists.txt", form,
+                       [](const std::smatch& match) { return match[1].str(); });
+}
+
+std::vector<std::string> registered_kernels(const fs::path& tree) {
+  static const std::regex form(R"(^\s*assay_kernel\(\s*(\w+)\s+(\w+)\.\w+)");
+  return registrations(tree / "kernels" / "CMakeLists.txt", form,
+                       [](const std::smatch& match) { return match[1].str() + "/" + match[2].str(); });
+}
+
+std::vector<Finding> removed(const std::string& what, const std::vector<std::string>& before,
+                             const std::vector<std::string>& now) {
+  const std::set<std::string> have(now.begin(), now.end());
+  std::set<std::string> gone;
+  for (const std::string& name : before) {
+    if (!have.contains(name)) gone.insert(name);
+  }
+  std::vector<Finding> findings;
+  for (const std::string& name : gone) findings.push_back({"removed", what + " " + name + " is gone"});
+  return findings;
+}
+
+std::vector<Finding> expired_known_issues(const Policy& policy, Date today) {
+  std::vector<Finding> findings;
+  for (const KnownIssue& issue : policy.known_issues) {
+    if (today <= issue.expires) continue;
+    findings.push_back({"policy", "known issue of " + issue.kernel + " (" + issue.owner + ") expired on " +
+                                      print_date(issue.expires) + " and no longer applies"});
+  }
+  return findings;
+}
+
+std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t planned) {
+  const uint64_t least = policy.tiers.at(tier).least_cases;
+  if (planned >= least) return {};
+  return {{"removed", "tier " + std::string(name_of(tier)) + " plans " + std::to_string(planned) +
+                          " kernel-cases; policy wants at least " + std::to_string(least)}};
+}
+
+std::vector<std::string> all_case_ids(const OpRegistry& ops, const std::vector<BenchCase>& bench) {
+  std::vector<std::string> ids;
+  for (const auto& op : ops.all()) {
+    for (const Tier tier : kTiers) {
+      for (const Case& c : op->cases(tier)) ids.push_back(c.id());
+    }
+  }
+  for (const BenchCase& one : bench) ids.push_back(one.c.id());
+  return ids;
+}
+
+}  // namespace assay

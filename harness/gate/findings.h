@@ -1,0 +1,36 @@
+// What a reviewer must see beside the verdicts: edits to what judges the change, and kernels, cases and checks that the
+// base had and the change has not. Each needs the owner's approval. To add one: a function here, called in
+// cli/run_command.cpp.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gate/plan.h"
+#include "gate/policy.h"
+#include "record/run_json.h"
+
+namespace assay {
+
+// Files under ci/policy, ci/pins and golden that differ between two trees, with the lines added and removed.
+std::vector<Finding> edited_files(const std::filesystem::path& base, const std::filesystem::path& change);
+
+// What a tree registers: the lines `assay_op(NAME)` of reference/CMakeLists.txt and `assay_kernel(OP FILE ...)` of
+// kernels/CMakeLists.txt, as "gemm" and "gemm/simd". A missing file registers nothing.
+std::vector<std::string> registered_ops(const std::filesystem::path& tree);
+std::vector<std::string> registered_kernels(const std::filesystem::path& tree);
+
+// Names in `before` that are not in `now`: "`kind` gemm/simd is gone".
+std::vector<Finding> removed(const std::string& what, const std::vector<std::string>& before,
+                             const std::vector<std::string>& now);
+
+std::vector<Finding> expired_known_issues(const Policy& policy, Date today);
+
+// Fewer planned than the policy's least for the tier; only asked of runs without filters and shards.
+std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t planned);
+
+// Every case an op lists in any tier, and every bench case.
+std::vector<std::string> all_case_ids(const OpRegistry& ops, const std::vector<BenchCase>& bench);
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+#include "gate/judge.h"
+
+namespace assay {
+namespace {
+
+class JudgeProcess : public Judge {
+ public:
+  explicit JudgeProcess(const JudgeSettings& settings) : client_(settings) {}
+  std::vector<KernelInfo> load(const std::filesystem::path& module) override { return client_.load(module); }
+  Record check(const KernelInfo& kernel, const Case& c) override { return client_.check(kernel, c); }
+  void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) override {
+    client_.sample(kernel, c, plan, record);
+  }
+  std::vector<LoadedLibrary> libraries() override { return client_.libraries(); }
+
+ private:
+  JudgeClient client_;
+};
+
+}  // namespace
+
+StartJudge judge_process(JudgeSettings settings) {
+  return [settings = std::move(settings)] { return std::make_unique<JudgeProcess>(settings); };
+}
+
+}  // namespace assay

@@ -1,0 +1,29 @@
+// The judge as the coordinator needs it. worker/judge_client.h is the real one, behind judge_process(); tests bring
+// their own.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "worker/judge_client.h"
+
+namespace assay {
+
+class Judge {
+ public:
+  virtual ~Judge() = default;
+  // Each as in JudgeClient; any of them may throw JudgeDied.
+  virtual std::vector<KernelInfo> load(const std::filesystem::path& module) = 0;
+  virtual Record check(const KernelInfo& kernel, const Case& c) = 0;
+  virtual void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) = 0;
+  virtual std::vector<LoadedLibrary> libraries() = 0;
+};
+
+using StartJudge = std::function<std::unique_ptr<Judge>()>;
+
+// Starts a judge process each time it is called.
+StartJudge judge_process(JudgeSettings settings);
+
+}  // namespace assay

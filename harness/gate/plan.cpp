@@ -1,0 +1,119 @@
+#include "gate/plan.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "gate/filter.h"
+
+namespace assay {
+namespace {
+
+struct Candidate {
+  Case c;
+  bool timed = false;
+};
+
+void require_distinct(const std::vector<KernelInfo>& kernels, const OpRegistry& ops) {
+  std::map<std::string, std::string> module_of;
+  for (const KernelInfo& kernel : kernels) {
+    ops.named(kernel.op);
+    const std::string name = kernel.op + "/" + kernel.name;
+    const auto [earlier, is_new] = module_of.emplace(name, kernel.module.string());
+    if (!is_new) {
+      throw UsageError("kernel " + name + " comes from " + earlier->second + " and from " + kernel.module.string() +
+                       "; rename one");
+    }
+  }
+}
+
+void add(std::vector<Candidate>& candidates, const Case& c, bool timed) {
+  for (Candidate& earlier : candidates) {
+    if (earlier.c == c) {
+      earlier.timed = earlier.timed || timed;
+      return;
+    }
+  }
+  candidates.push_back({c, timed});
+}
+
+// What an op's kernels are asked before filters narrow it down.
+std::vector<Candidate> candidates_of(const Op& op, const std::vector<BenchCase>& bench, const PlanRequest& request) {
+  std::vector<Candidate> candidates;
+  if (request.timing != Timing::only) {
+    for (const Case& c : op.cases(request.tier)) candidates.push_back({c, false});
+  }
+  if (request.timing == Timing::none) return candidates;
+  for (const BenchCase& one : bench) {
+    const bool in_tier = std::find(one.tiers.begin(), one.tiers.end(), request.tier) != one.tiers.end();
+    if (in_tier && one.c.op() == op.name()) add(candidates, one.c, true);
+  }
+  return candidates;
+}
+
+}  // namespace
+
+bool Shard::holds(const std::string& kernel_id) const {
+  return XXH3_64bits(kernel_id.data(), kernel_id.size()) % static_cast<uint64_t>(count) ==
+         static_cast<uint64_t>(index - 1);
+}
+
+Shard parse_shard(const std::string& text) {
+  Shard shard;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, shard.index);
+  const bool slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+  const auto second = std::from_chars(slash ? first.ptr + 1 : end, end, shard.count);
+  if (!slash || second.ec != std::errc() || second.ptr != end || shard.index < 1 || shard.index > shard.count) {
+    throw UsageError("--shard: '" + text + "' is not i/n with 1 <= i <= n, such as 2/4");
+  }
+  return shard;
+}
+
+Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std::vector<BenchCase>& bench,
+               const PlanRequest& request) {
+  require_distinct(kernels, ops);
+  std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return a.module < b.module; });
+  std::vector<Filter> filters;
+  for (const std::string& text : request.filters) filters.emplace_back(text, ops, kernels);
+  std::vector<bool> used(filters.size(), false);
+
+  Plan plan{std::move(kernels), {}};
+  std::map<std::string, std::vector<Candidate>> by_op;
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    const KernelInfo& kernel = plan.kernels[k];
+    if (!by_op.count(kernel.op)) by_op[kernel.op] = candidates_of(ops.named(kernel.op), bench, request);
+    std::vector<Candidate> candidates = by_op[kernel.op];
+    for (const Filter& filter : filters) {
+      if (filter.exact() && filter.matches_kernel(kernel)) {
+        add(candidates, *filter.exact(), request.timing == Timing::only);
+      }
+    }
+    for (const Candidate& candidate : candidates) {
+      bool selected = filters.empty();
+      for (size_t f = 0; f < filters.size(); ++f) {
+        if (!filters[f].matches(kernel, candidate.c)) continue;
+        selected = used[f] = true;
+      }
+      if (selected) plan.cases.push_back({k, candidate.c, candidate.c.kernel_id(kernel.name), candidate.timed});
+    }
+  }
+  for (size_t f = 0; f < filters.size(); ++f) {
+    if (used[f]) continue;
+    throw UsageError("filter '" + filters[f].text() + "' matches no case of tier " +
+                     std::string(name_of(request.tier)) + "; 'assay list --cases' shows what there is");
+  }
+  std::erase_if(plan.cases, [&](const PlannedCase& planned) { return !request.shard.holds(planned.id); });
+  if (plan.cases.empty()) {
+    throw UsageError("nothing is planned: " + std::to_string(plan.kernels.size()) + " kernels, tier " +
+                     std::string(name_of(request.tier)) + ", shard " + std::to_string(request.shard.index) + "/" +
+                     std::to_string(request.shard.count));
+  }
+  return plan;
+}
+
+}  // namespace assay

@@ -1,0 +1,55 @@
+// The plan: every (kernel, case) a run owes a record for, fixed before the first one runs and reconciled with what was
+// recorded after the last.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/op.h"
+#include "gate/policy.h"
+#include "worker/judge_client.h"
+
+namespace assay {
+
+// Part `index` (from 1) of `count`. Which part a kernel id belongs to depends on the id alone.
+struct Shard {
+  int index = 1;
+  int count = 1;
+  bool holds(const std::string& kernel_id) const;
+};
+Shard parse_shard(const std::string& text);  // "2/4"; throws UsageError
+
+enum class Timing {
+  none,  // the tier's cases, checked
+  only,  // the bench cases, checked and then timed
+  also,  // both
+};
+
+struct PlanRequest {
+  Tier tier = Tier::smoke;
+  Timing timing = Timing::none;
+  std::vector<std::string> filters;
+  Shard shard;
+};
+
+struct PlannedCase {
+  size_t kernel = 0;  // index into Plan::kernels
+  Case c;
+  std::string id;      // kernel id
+  bool timed = false;  // sampled once it has passed
+};
+
+struct Plan {
+  std::vector<KernelInfo> kernels;
+  std::vector<PlannedCase> cases;  // grouped by module
+  const KernelInfo& kernel_of(const PlannedCase& planned) const { return kernels[planned.kernel]; }
+};
+
+// Throws UsageError when two modules bring a kernel of one name, a filter names or matches nothing, or nothing is
+// planned.
+Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std::vector<BenchCase>& bench,
+               const PlanRequest& request);
+
+}  // namespace assay

@@ -1,0 +1,144 @@
+#include "gate/policy.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "gate/nearest.h"
+#include "gate/toml_file.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+TierPolicy read_tier(TomlTable table) {
+  TierPolicy tier;
+  tier.seconds = table.positive("seconds");
+  tier.least_cases = table.count("least_cases");
+  tier.warm_samples = static_cast<int>(std::min<uint64_t>(table.count("warm_samples"), 1000000));
+  tier.cold_samples = static_cast<int>(std::min<uint64_t>(table.count("cold_samples"), 1000000));
+  tier.sampling_seconds = table.positive("sampling_seconds");
+  table.finish();
+  return tier;
+}
+
+// `error` and the passing verdicts cannot be excused: one is the harness's own failure, the others need no excuse.
+Verdict excusable_verdict(TomlTable& table) {
+  const std::string word = table.text("verdict");
+  std::vector<std::string> words;
+  for (const VerdictRow& row : verdict_table()) {
+    if (row.exit_code == 0 || row.verdict == Verdict::error) continue;
+    if (row.word == word) return row.verdict;
+    words.emplace_back(row.word);
+  }
+  table.fail("verdict", "'" + word + "' is not a verdict that can be excused" + suggestion(word, words));
+}
+
+KnownIssue read_known_issue(TomlTable table) {
+  KnownIssue issue;
+  issue.kernel = table.text("kernel");
+  if (issue.kernel.find('/') == std::string::npos) {
+    table.fail("kernel", "'" + issue.kernel + "' is no glob over kernel ids; one looks like gemm/simd:*dtype=f16*");
+  }
+  issue.verdict = excusable_verdict(table);
+  issue.reason = table.text("reason");
+  issue.owner = table.text("owner");
+  issue.expires = table.date("expires");
+  table.finish();
+  return issue;
+}
+
+std::vector<Tier> read_tiers(TomlTable& table) {
+  std::vector<Tier> tiers;
+  for (const std::string& word : table.words("tiers")) {
+    const auto tier = std::find_if(kTiers.begin(), kTiers.end(), [&](Tier t) { return name_of(t) == word; });
+    if (tier == kTiers.end()) table.fail("tiers", "'" + word + "' is not one of smoke, ci, nightly");
+    tiers.push_back(*tier);
+  }
+  return tiers;
+}
+
+}  // namespace
+
+std::string print_date(Date date) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()));
+  return text;
+}
+
+Date today() { return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()); }
+
+Policy read_policy(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "policy.toml";
+  const toml::table parsed = read_toml(file);
+  TomlTable root(file.string(), "", parsed);
+  Policy policy;
+  policy.folder = folder;
+  policy.checks = root.words("checks");
+  TomlTable tiers = root.table("tiers");
+  for (const Tier tier : kTiers) policy.tiers[tier] = read_tier(tiers.table(name_of(tier)));
+  tiers.finish();
+  TomlTable limits = root.table("limits");
+  policy.launch_seconds = limits.positive("launch_seconds");
+  policy.worker_bytes = limits.count("worker_bytes");
+  policy.workspace_limit_bytes = limits.count("workspace_bytes");
+  limits.finish();
+  for (TomlTable& issue : root.tables("known_issue")) policy.known_issues.push_back(read_known_issue(issue));
+  root.finish();
+  return policy;
+}
+
+std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpRegistry& ops) {
+  const std::filesystem::path file = folder / "bench.toml";
+  const toml::table parsed = read_toml(file);
+  TomlTable root(file.string(), "", parsed);
+  std::vector<BenchCase> bench;
+  for (TomlTable& table : root.tables("case")) {
+    BenchCase one;
+    one.tiers = read_tiers(table);
+    one.workload = table.text("workload");
+    try {
+      one.c = ops.parse_case(table.text("id"));
+    } catch (const UsageError& e) {
+      table.fail("id", e.what());
+    }
+    table.finish();
+    for (const BenchCase& earlier : bench) {
+      if (earlier.c == one.c) table.fail("id", "'" + one.c.id() + "' is listed twice; join the tiers in one entry");
+    }
+    bench.push_back(std::move(one));
+  }
+  root.finish();
+  return bench;
+}
+
+std::vector<std::string> missing_checks(const Policy& policy) {
+  std::vector<std::string> missing;
+  for (const std::string& check : policy.checks) {
+    const auto is_it = [&](const CheckRow& row) { return row.check == check; };
+    if (std::none_of(check_table().begin(), check_table().end(), is_it)) missing.push_back(check);
+  }
+  return missing;
+}
+
+void apply_known_issues(const std::vector<KnownIssue>& issues, Date today, Record& record) {
+  if (exit_code_of(record.verdict) == 0 || record.verdict == Verdict::error) return;
+  const auto issue_for = [&](Verdict verdict) -> const KnownIssue* {
+    for (const KnownIssue& issue : issues) {
+      if (issue.verdict == verdict && today <= issue.expires && glob_matches(issue.kernel, record.kernel_id)) {
+        return &issue;
+      }
+    }
+    return nullptr;
+  };
+  const KnownIssue* issue = issue_for(record.verdict);
+  if (issue == nullptr) return;
+  for (const CheckResult& result : record.checks) {
+    if (result.outcome == Outcome::fail && issue_for(result.verdict) == nullptr) return;
+  }
+  record.reason = std::string(word_of(record.verdict)) + ", known until " + print_date(issue->expires) + " (" +
+                  issue->owner + "): " + issue->reason + "; " + record.reason;
+  record.verdict = Verdict::known;
+}
+
+}  // namespace assay

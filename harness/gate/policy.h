@@ -1,0 +1,65 @@
+// The policy a run is judged by: ci/policy/policy.toml (limits, required checks, known issues) and ci/policy/bench.toml
+// (what is timed). In continuous integration both come from the base ref, so that a change does not grade itself.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/op.h"
+#include "record/record.h"
+
+namespace assay {
+
+inline constexpr std::array kTiers{Tier::smoke, Tier::ci, Tier::nightly};
+
+using Date = std::chrono::year_month_day;
+std::string print_date(Date date);  // 2026-01-31
+Date today();                       // in UTC
+
+struct TierPolicy {
+  double seconds = 0;        // longer is reported
+  uint64_t least_cases = 0;  // fewer planned in an unfiltered run is a finding
+  int warm_samples = 0;      // of a bench case
+  int cold_samples = 0;
+  double sampling_seconds = 0;  // at most, per bench case and metric
+};
+
+// A failure that is accepted until a date.
+struct KnownIssue {
+  std::string kernel;  // glob over kernel ids
+  Verdict verdict = Verdict::error;
+  std::string reason;
+  std::string owner;
+  Date expires{};  // the last day on which it applies
+};
+
+struct Policy {
+  std::filesystem::path folder;     // it was read from
+  std::vector<std::string> checks;  // that every record must hold
+  std::map<Tier, TierPolicy> tiers;
+  double launch_seconds = 0;           // deadline of one launch, and of one prepare
+  uint64_t worker_bytes = 0;           // resident size of a worker beyond what the judge gave it
+  uint64_t workspace_limit_bytes = 0;  // the most a contract may declare
+  std::vector<KnownIssue> known_issues;
+};
+Policy read_policy(const std::filesystem::path& folder);  // throws UsageError
+
+struct BenchCase {
+  std::vector<Tier> tiers;
+  std::string workload;  // which real workload the dimensions are from
+  Case c;
+};
+std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpRegistry& ops);  // throws UsageError
+
+// Checks the policy requires that this build does not have.
+std::vector<std::string> missing_checks(const Policy& policy);
+
+// Turns a failed record into `known` when unexpired issues list its verdict and that of every other check that failed:
+// a known wrong result does not hide a new write out of bounds. Call after conclude().
+void apply_known_issues(const std::vector<KnownIssue>& issues, Date today, Record& record);
+
+}  // namespace assay

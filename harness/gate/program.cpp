@@ -1,0 +1,71 @@
+#include "gate/program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!added.contains(text.substr(0, text.find('=')))) all.push_back(text);
+  }
+  for (const auto& [name, value] : added) all.push_back(name + "=" + value);
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  for (std::string& text : texts) list.push_back(text.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+}  // namespace
+
+ProgramEnd run_program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment) {
+  int ends[2];
+  ASSAY_SYSTEM(::pipe2(ends, O_CLOEXEC));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  std::vector<std::string> arguments = command, variables = environment_with(environment);
+  pid_t pid = 0;
+  const int failed = ::posix_spawnp(&pid, command.at(0).c_str(), &actions, nullptr, pointers(arguments).data(),
+                                    pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  ProgramEnd end;
+  if (failed != 0) {
+    ::close(ends[0]);
+    end.status = 127;
+    end.output = command[0] + ": " + std::strerror(failed);
+    return end;
+  }
+  char buffer[4096];
+  for (;;) {
+    const ssize_t got = ::read(ends[0], buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    end.output.append(buffer, static_cast<size_t>(got));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return end;
+}
+
+}  // namespace assay

@@ -1,0 +1,19 @@
+// Runs another program to its end: git for the base ref, Python for the report.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+struct ProgramEnd {
+  int status = 0;      // exit status, or 128 + signal; 127 when the program does not exist
+  std::string output;  // stdout and stderr together
+};
+
+// `command[0]` is looked up in PATH; `environment` is added to that of this process.
+ProgramEnd run_program(const std::vector<std::string>& command,
+                       const std::map<std::string, std::string>& environment = {});
+
+}  // namespace assay

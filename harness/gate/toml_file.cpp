@@ -1,0 +1,112 @@
+#include "gate/toml_file.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "core/error.h"
+#include "gate/nearest.h"
+
+namespace assay {
+
+toml::table read_toml(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  if (!in) throw UsageError(file.string() + ": cannot be read; the file is part of the policy and must exist");
+  std::stringstream text;
+  text << in.rdbuf();
+  try {
+    return toml::parse(text.str());
+  } catch (const toml::parse_error& e) {
+    throw UsageError(file.string() + ":" + std::to_string(e.source().begin.line) +
+                     ": not TOML: " + std::string(e.description()));
+  }
+}
+
+std::string TomlTable::name_of(std::string_view key) const {
+  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+void TomlTable::fail(std::string_view key, const std::string& why) const {
+  throw UsageError(file_ + ": " + name_of(key) + ": " + why);
+}
+
+const toml::node& TomlTable::need(std::string_view key, const char* remedy) {
+  asked_.emplace(key);
+  const toml::node* node = table_->get(key);
+  if (node == nullptr) fail(key, std::string("is missing; give ") + remedy);
+  return *node;
+}
+
+std::string TomlTable::text(std::string_view key) {
+  const auto* value = need(key, "a text in quotes").as_string();
+  if (value == nullptr || value->get().empty()) fail(key, "must be a text in quotes, and not empty");
+  return value->get();
+}
+
+double TomlTable::positive(std::string_view key) {
+  const auto value = need(key, "a number above 0").value<double>();
+  if (!value || !(*value > 0 && *value < 1e18)) fail(key, "must be a number above 0");
+  return *value;
+}
+
+uint64_t TomlTable::count(std::string_view key) {
+  const auto* value = need(key, "an integer, 0 or more").as_integer();
+  if (value == nullptr || value->get() < 0) fail(key, "must be an integer, 0 or more");
+  return static_cast<uint64_t>(value->get());
+}
+
+std::chrono::year_month_day TomlTable::date(std::string_view key) {
+  const auto* value = need(key, "a date such as 2026-01-31").as_date();
+  if (value == nullptr) fail(key, "must be a date such as 2026-01-31, without quotes");
+  const toml::date d = value->get();
+  const std::chrono::year_month_day date{std::chrono::year(d.year), std::chrono::month(d.month),
+                                         std::chrono::day(d.day)};
+  if (!date.ok()) fail(key, "is not a day of the calendar");
+  return date;
+}
+
+std::vector<std::string> TomlTable::words(std::string_view key) {
+  const char* remedy = "a list of texts, at least one";
+  const auto* array = need(key, remedy).as_array();
+  std::vector<std::string> words;
+  if (array != nullptr) {
+    for (const toml::node& node : *array) {
+      if (!node.is_string()) fail(key, std::string("must be ") + remedy);
+      words.push_back(node.as_string()->get());
+    }
+  }
+  if (words.empty()) fail(key, std::string("must be ") + remedy);
+  return words;
+}
+
+TomlTable TomlTable::table(std::string_view key) {
+  const auto* table = need(key, "the table").as_table();
+  if (table == nullptr) fail(key, "must be a table, written [" + name_of(key) + "]");
+  return {file_, name_of(key), *table};
+}
+
+std::vector<TomlTable> TomlTable::tables(std::string_view key) {
+  asked_.emplace(key);
+  const toml::node* node = table_->get(key);
+  if (node == nullptr) return {};
+  const auto* array = node->as_array();
+  std::vector<TomlTable> tables;
+  if (array != nullptr) {
+    for (const toml::node& element : *array) {
+      if (!element.is_table()) break;
+      tables.push_back({file_, name_of(key) + "[" + std::to_string(tables.size()) + "]", *element.as_table()});
+    }
+  }
+  if (array == nullptr || tables.size() != array->size()) {
+    fail(key, "must be a list of tables, each written [[" + name_of(key) + "]]");
+  }
+  return tables;
+}
+
+void TomlTable::finish() const {
+  for (const auto& [key, node] : *table_) {
+    if (asked_.find(key.str()) != asked_.end()) continue;
+    fail(key.str(), "is not known here" + suggestion(key.str(), {asked_.begin(), asked_.end()}));
+  }
+}
+
+}  // namespace assay

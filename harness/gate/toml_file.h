@@ -1,0 +1,43 @@
+// Strict reading of a TOML file: every key is asked for by name, and finish() refuses those nobody asked for. Each
+// error is one line with the file, the key and the remedy.
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+toml::table read_toml(const std::filesystem::path& file);  // throws UsageError: missing, unreadable, not TOML
+
+class TomlTable {
+ public:
+  // `file` is named in errors; `path` is the key of the table within it, "" for the file itself.
+  TomlTable(std::string file, std::string path, const toml::table& table)
+      : file_(std::move(file)), path_(std::move(path)), table_(&table) {}
+
+  std::string text(std::string_view key);                  // not empty
+  double positive(std::string_view key);                   // above 0
+  uint64_t count(std::string_view key);                    // integer, at least 0
+  std::chrono::year_month_day date(std::string_view key);  // 2026-01-31, no quotes
+  std::vector<std::string> words(std::string_view key);    // array of strings, at least one
+  TomlTable table(std::string_view key);                   // [key]
+  std::vector<TomlTable> tables(std::string_view key);     // [[key]]; none when absent
+  void finish() const;                                     // throws for a key that was not asked for
+
+  [[noreturn]] void fail(std::string_view key, const std::string& why) const;
+
+ private:
+  const toml::node& need(std::string_view key, const char* remedy);
+  std::string name_of(std::string_view key) const;
+
+  std::string file_, path_;
+  const toml::table* table_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+}  // namespace assay

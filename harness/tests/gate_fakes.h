@@ -1,0 +1,132 @@
+// Ops, kernels and a judge that need no processes: what the tests of gate/ plan and run with.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/op.h"
+#include "gate/coordinator.h"
+#include "record/verdict.h"
+
+namespace assay {
+
+// Fields m, n, dtype; cases m x n over 1..3, one seed more a tier.
+class FakeOp : public Op {
+ public:
+  explicit FakeOp(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+  std::string_view summary() const override { return "an op for tests"; }
+  int oracle_version() const override { return 1; }
+  std::vector<FieldSpec> fields() const override {
+    return {{.name = "m", .doc = "rows"},
+            {.name = "n", .doc = "columns"},
+            {.name = "alpha", .kind = FieldKind::real, .doc = "factor", .fallback = "1"},
+            {.name = "dtype", .kind = FieldKind::word, .doc = "type", .choices = {"f32", "bf16"}}};
+  }
+  std::vector<Case> cases(Tier tier) const override {
+    std::vector<Case> cases;
+    for (int seed = 1; seed <= 1 + static_cast<int>(tier); ++seed) {
+      for (int m = 1; m <= 3; ++m) {
+        for (int n = 1; n <= 3; ++n) {
+          cases.push_back(make({{"m", std::to_string(m)},
+                                {"n", std::to_string(n)},
+                                {"dtype", n == 3 ? "bf16" : "f32"},
+                                {"seed", std::to_string(seed)}}));
+        }
+      }
+    }
+    return cases;
+  }
+  std::vector<TensorSpec> tensors(const Case&) const override { return {}; }
+  std::vector<Reference> oracle(const Case&, std::span<const TensorView>, int) const override { return {}; }
+  Bounds bounds(const Case&, const Contract&, const Reference&) const override { return {}; }
+  std::string cap_violation(const Contract&) const override { return ""; }
+
+ private:
+  std::string name_;
+};
+
+inline OpRegistry fake_ops() {
+  std::vector<std::unique_ptr<Op>> ops;
+  ops.push_back(std::make_unique<FakeOp>("gemm"));
+  ops.push_back(std::make_unique<FakeOp>("gemm_int8"));
+  ops.push_back(std::make_unique<FakeOp>("softmax"));
+  return OpRegistry(std::move(ops));
+}
+
+inline KernelInfo fake_kernel(const std::string& op, const std::string& name) {
+  KernelInfo kernel;
+  kernel.module = op + "_" + name + ".so";
+  kernel.module_hash = "00ff";
+  kernel.op = op;
+  kernel.name = name;
+  kernel.target = "cpu";
+  kernel.contract.owner = "owner@example.org";
+  return kernel;
+}
+
+inline std::vector<KernelInfo> fake_kernels() {
+  return {fake_kernel("gemm", "simd"), fake_kernel("gemm", "openblas"), fake_kernel("softmax", "simd")};
+}
+
+inline std::vector<CheckResult> all_checks_passed() {
+  std::vector<CheckResult> checks;
+  for (const CheckRow& row : check_table()) checks.push_back(check_result(row.check, Outcome::pass));
+  return checks;
+}
+
+// What the judges of one run do, and what they were asked. Outlives them.
+struct JudgeScript {
+  std::map<std::string, std::pair<std::string, std::string>> fails;  // kernel id -> check, detail
+  std::map<std::string, int> deaths;                                 // kernel id -> times it kills the judge
+  std::map<std::string, int> deaths_in_sample;
+  std::set<std::string> no_latency;
+  std::set<std::string> misnamed;
+  std::vector<std::string> checked, sampled;
+  int started = 0;
+};
+
+class FakeJudge : public Judge {
+ public:
+  explicit FakeJudge(JudgeScript& script) : script_(&script) { ++script.started; }
+  std::vector<KernelInfo> load(const std::filesystem::path&) override { return {}; }
+  std::vector<LoadedLibrary> libraries() override { return {{"/lib/libm.so.6", "2.36", "abcd"}}; }
+
+  Record check(const KernelInfo& kernel, const Case& c) override {
+    Record record;
+    record.kernel_id = c.kernel_id(kernel.name);
+    script_->checked.push_back(record.kernel_id);
+    if (script_->deaths[record.kernel_id]-- > 0) throw JudgeDied("signal 9");
+    record.op = kernel.op;
+    record.kernel = kernel.name;
+    record.checks = all_checks_passed();
+    if (script_->fails.contains(record.kernel_id)) {
+      const auto& [check, detail] = script_->fails[record.kernel_id];
+      for (CheckResult& result : record.checks) {
+        if (result.check == check) result = check_result(check, Outcome::fail, detail);
+      }
+    }
+    if (script_->misnamed.contains(record.kernel_id)) record.kernel_id = "gemm/another:m=1,n=1,dtype=f32";
+    conclude(record);
+    return record;
+  }
+
+  void sample(const KernelInfo& kernel, const Case& c, const SamplePlan&, Record& record) override {
+    const std::string id = c.kernel_id(kernel.name);
+    script_->sampled.push_back(id);
+    if (script_->deaths_in_sample[id]-- > 0) throw JudgeDied("signal 11");
+    if (!script_->no_latency.contains(id)) record.latency.push_back({.metric = "warm", .samples = 3, .p50_us = 5});
+  }
+
+ private:
+  JudgeScript* script_;
+};
+
+inline Date day(int year, unsigned month, unsigned day) {
+  return std::chrono::year(year) / std::chrono::month(month) / std::chrono::day(day);
+}
+
+}  // namespace assay

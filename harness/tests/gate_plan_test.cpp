@@ -1,0 +1,158 @@
+// Filters, shards and plans.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/error.h"
+#include "gate/filter.h"
+#include "gate/nearest.h"
+#include "gate/plan.h"
+#include "gate_fakes.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::vector<std::string> planned(const PlanRequest& request, const std::vector<BenchCase>& bench = {}) {
+  const OpRegistry ops = fake_ops();
+  std::vector<std::string> ids;
+  for (const PlannedCase& one : make_plan(ops, fake_kernels(), bench, request).cases) ids.push_back(one.id);
+  return ids;
+}
+
+std::string refusal(const std::vector<std::string>& filters) {
+  try {
+    planned({.filters = filters});
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Glob, MatchesWholeText) {
+  EXPECT_TRUE(glob_matches("gemm", "gemm"));
+  EXPECT_FALSE(glob_matches("gemm", "gemm_int8"));
+  EXPECT_TRUE(glob_matches("gemm*", "gemm_int8"));
+  EXPECT_TRUE(glob_matches("*", ""));
+  EXPECT_TRUE(glob_matches("a*b*c", "a-b-b-c"));
+  EXPECT_FALSE(glob_matches("a*b*c", "a-b-b-c-"));
+  EXPECT_FALSE(glob_matches("", "a"));
+  EXPECT_FALSE(glob_matches("a*a", "a"));
+}
+
+TEST(Filter, NothingGivenIsEverything) { EXPECT_EQ(planned({}).size(), 3u * 9u); }
+
+TEST(Filter, OpKernelAndFields) {
+  EXPECT_EQ(planned({.filters = {"gemm"}}).size(), 18u);
+  EXPECT_EQ(planned({.filters = {"gemm/simd"}}).size(), 9u);
+  EXPECT_EQ(planned({.filters = {"*/simd"}}).size(), 18u);
+  EXPECT_EQ(planned({.filters = {"gemm/*:m=2,dtype=bf16"}}).size(), 2u);
+  EXPECT_EQ(planned({.filters = {"gemm/simd:m=*,dtype=b*"}}).size(), 3u);
+  EXPECT_EQ(planned({.filters = {"gemm/simd:m=02"}}).size(), 3u);
+  EXPECT_EQ(planned({.filters = {"gemm/simd:alpha=1.0"}}).size(), 9u);
+}
+
+TEST(Filter, SeveralAreTheirUnion) {
+  EXPECT_EQ(planned({.filters = {"gemm/simd:m=1", "gemm/simd:n=1"}}).size(), 5u);
+  EXPECT_EQ(planned({.filters = {"gemm", "gemm/simd"}}).size(), 18u);
+}
+
+TEST(Filter, AnIdIsExactlyThatCaseWhateverTheTierLists) {
+  EXPECT_EQ(planned({.filters = {"gemm/simd:m=2,n=1,dtype=f32"}}),
+            std::vector<std::string>{"gemm/simd:m=2,n=1,dtype=f32"});
+  EXPECT_EQ(planned({.filters = {"gemm/simd:m=777,n=1,dtype=f32,seed=9"}}),
+            std::vector<std::string>{"gemm/simd:m=777,n=1,dtype=f32,seed=9"});
+  EXPECT_EQ(planned({.filters = {"gemm:m=777,n=1,dtype=f32"}}).size(), 2u);
+  // seed=2 is in the ci tier's list as well, but the id says seed 1
+  EXPECT_EQ(planned({.tier = Tier::ci, .filters = {"gemm/simd:m=2,n=1,dtype=f32"}}).size(), 1u);
+  EXPECT_EQ(planned({.tier = Tier::ci, .filters = {"gemm/simd:m=2,n=1,dtype=f3*"}}).size(), 2u);
+}
+
+TEST(Filter, TyposNameTheNearest) {
+  EXPECT_THAT(refusal({"gem"}), AllOf(HasSubstr("no op 'gem'"), HasSubstr("did you mean 'gemm'?")));
+  EXPECT_THAT(refusal({"gemm/smid"}), AllOf(HasSubstr("no kernel 'smid'"), HasSubstr("did you mean 'simd'?")));
+  EXPECT_THAT(refusal({"gemm/simd:dtyp=f32"}), AllOf(HasSubstr("no field 'dtyp'"), HasSubstr("did you mean 'dtype'?")));
+  EXPECT_THAT(refusal({"gemm/simd:dtype=f23"}), HasSubstr("'f23' is not one of f32, bf16"));
+  EXPECT_THAT(refusal({"gemm/simd:m=many"}), HasSubstr("not an integer"));
+  EXPECT_THAT(refusal({"gemm/simd:m=1,m=2"}), HasSubstr("given twice"));
+  EXPECT_THAT(refusal({"gemm_int8"}), HasSubstr("no loaded module has a kernel"));
+  EXPECT_THAT(refusal({"gemm/simd:m"}), HasSubstr("not field=value"));
+  EXPECT_THAT(refusal({""}), HasSubstr("not a case id"));
+}
+
+TEST(Filter, MatchingNothingIsAnErrorForEachOfThem) {
+  EXPECT_THAT(refusal({"gemm:m=99"}), HasSubstr("matches no case of tier smoke"));
+  EXPECT_THAT(refusal({"gemm", "softmax:m=99"}), HasSubstr("'softmax:m=99' matches no case"));
+}
+
+TEST(Plan, GroupsByModule) {
+  const OpRegistry ops = fake_ops();
+  const Plan plan = make_plan(ops, fake_kernels(), {}, {});
+  std::vector<std::string> modules;
+  for (const PlannedCase& one : plan.cases) {
+    const std::string module = plan.kernel_of(one).module.string();
+    if (modules.empty() || modules.back() != module) modules.push_back(module);
+  }
+  EXPECT_EQ(modules.size(), 3u);
+}
+
+TEST(Plan, TwoKernelsOfOneNameAreRefused) {
+  const OpRegistry ops = fake_ops();
+  std::vector<KernelInfo> kernels = fake_kernels();
+  kernels.push_back(fake_kernel("gemm", "simd"));
+  kernels.back().module = "foreign.so";
+  EXPECT_THROW(make_plan(ops, kernels, {}, {}), UsageError);
+}
+
+TEST(Plan, AnOpNobodyKnowsIsRefused) {
+  const OpRegistry ops = fake_ops();
+  EXPECT_THROW(make_plan(ops, {fake_kernel("conv", "simd")}, {}, {}), UsageError);
+}
+
+TEST(Plan, NothingToDoIsAnError) {
+  const OpRegistry ops = fake_ops();
+  EXPECT_THROW(make_plan(ops, {}, {}, {}), UsageError);
+  EXPECT_THROW(make_plan(ops, fake_kernels(), {}, {.timing = Timing::only}), UsageError);
+}
+
+TEST(Plan, BenchCasesAreTimedAndMergedWithTheTiersOwn) {
+  const OpRegistry ops = fake_ops();
+  const std::vector<BenchCase> bench{{{Tier::smoke}, "new", ops.parse_case("gemm:m=64,n=1,dtype=f32")},
+                                     {{Tier::smoke}, "listed", ops.parse_case("gemm:m=1,n=1,dtype=f32")},
+                                     {{Tier::ci}, "elsewhere", ops.parse_case("gemm:m=65,n=1,dtype=f32")}};
+  const Plan only = make_plan(ops, fake_kernels(), bench, {.timing = Timing::only});
+  EXPECT_EQ(only.cases.size(), 4u);
+  for (const PlannedCase& one : only.cases) EXPECT_TRUE(one.timed) << one.id;
+
+  const Plan also = make_plan(ops, fake_kernels(), bench, {.timing = Timing::also});
+  EXPECT_EQ(also.cases.size(), 27u + 2u);
+  EXPECT_EQ(std::count_if(also.cases.begin(), also.cases.end(), [](const auto& one) { return one.timed; }), 4);
+
+  const Plan none = make_plan(ops, fake_kernels(), bench, {});
+  EXPECT_EQ(std::count_if(none.cases.begin(), none.cases.end(), [](const auto& one) { return one.timed; }), 0);
+}
+
+TEST(Shard, PartsAreDisjointAndComplete) {
+  const std::vector<std::string> all = planned({.tier = Tier::nightly});
+  std::multiset<std::string> together;
+  for (int i = 1; i <= 4; ++i) {
+    const std::vector<std::string> part = planned({.tier = Tier::nightly, .shard = {i, 4}});
+    EXPECT_LT(part.size(), all.size());
+    together.insert(part.begin(), part.end());
+  }
+  EXPECT_EQ(together, std::multiset<std::string>(all.begin(), all.end()));
+}
+
+TEST(Shard, ReadsOnlyWhatItSays) {
+  EXPECT_EQ(parse_shard("2/4").index, 2);
+  EXPECT_EQ(parse_shard("2/4").count, 4);
+  for (const char* bad : {"", "0/4", "5/4", "1", "1/", "/4", "1/4x", "x1/4", "-1/4", "1/0", "1/99999999999"}) {
+    EXPECT_THROW(parse_shard(bad), UsageError) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,256 @@
+// The policy files, read strictly; the files in ci/policy; findings against a base tree.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "gate/base_tree.h"
+#include "gate/findings.h"
+#include "gate/policy.h"
+#include "gate/program.h"
+#include "gate_fakes.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::string kPolicy = R"(
+checks = ["accuracy", "guards"]
+[tiers.smoke]
+seconds = 60
+least_cases = 10
+warm_samples = 50
+cold_samples = 10
+sampling_seconds = 0.1
+[tiers.ci]
+seconds = 900
+least_cases = 20
+warm_samples = 50
+cold_samples = 10
+sampling_seconds = 0.1
+[tiers.nightly]
+seconds = 9000
+least_cases = 30
+warm_samples = 50
+cold_samples = 10
+sampling_seconds = 0.1
+[limits]
+launch_seconds = 20
+worker_bytes = 1000000
+workspace_bytes = 1000
+[[known_issue]]
+kernel = "gemm/simd:*"
+verdict = "wrong"
+reason = "upstream"
+owner = "me"
+expires = 2026-02-01
+)";
+
+class Files : public ::testing::Test {
+ protected:
+  Files() {
+    std::string pattern = (fs::temp_directory_path() / "assay-policy-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+  }
+  ~Files() override { fs::remove_all(folder); }
+  void write(const fs::path& file, const std::string& text) {
+    fs::create_directories((folder / file).parent_path());
+    std::ofstream(folder / file) << text;
+  }
+  std::string policy_refusal(const std::string& text) {
+    write("policy.toml", text);
+    try {
+      read_policy(folder);
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "accepted";
+  }
+  static std::string replaced(std::string text, const std::string& what, const std::string& by) {
+    const size_t at = text.find(what);
+    if (at == std::string::npos) throw std::runtime_error("'" + what + "' is not in the text");
+    return text.replace(at, what.size(), by);
+  }
+  std::string refusal_with(const std::string& what, const std::string& by) {
+    return policy_refusal(replaced(kPolicy, what, by));
+  }
+  fs::path folder;
+};
+
+TEST_F(Files, PolicyReads) {
+  write("policy.toml", kPolicy);
+  const Policy policy = read_policy(folder);
+  EXPECT_THAT(policy.checks, ElementsAre("accuracy", "guards"));
+  EXPECT_EQ(policy.tiers.at(Tier::ci).seconds, 900);
+  EXPECT_EQ(policy.tiers.at(Tier::smoke).least_cases, 10u);
+  EXPECT_EQ(policy.worker_bytes, 1000000u);
+  ASSERT_EQ(policy.known_issues.size(), 1u);
+  EXPECT_EQ(policy.known_issues[0].verdict, Verdict::wrong);
+  EXPECT_EQ(print_date(policy.known_issues[0].expires), "2026-02-01");
+}
+
+TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
+  const std::string file = (folder / "policy.toml").string();
+  EXPECT_THAT(refusal_with("seconds = 60", "seconds = -1"),
+              AllOf(HasSubstr(file), HasSubstr("tiers.smoke.seconds"), HasSubstr("above 0")));
+  EXPECT_THAT(refusal_with("seconds = 60", "seconds = nan"), HasSubstr("tiers.smoke.seconds"));
+  EXPECT_THAT(refusal_with("seconds = 60", "seconds = \"60\""), HasSubstr("tiers.smoke.seconds"));
+  EXPECT_THAT(refusal_with("seconds = 60", "secnds = 60"), HasSubstr("tiers.smoke.seconds: is missing"));
+  EXPECT_THAT(refusal_with("least_cases = 10", "least_cases = 10\nmost_cases = 5"),
+              AllOf(HasSubstr("tiers.smoke.most_cases: is not known here"), HasSubstr("did you mean 'least_cases'?")));
+  EXPECT_THAT(refusal_with("[tiers.nightly]", "[tiers.weekly]"), HasSubstr("tiers.nightly: is missing"));
+  EXPECT_THAT(refusal_with("least_cases = 10", "least_cases = -10"), HasSubstr("tiers.smoke.least_cases"));
+  EXPECT_THAT(refusal_with("least_cases = 10", "least_cases = 1.5"), HasSubstr("integer"));
+  EXPECT_THAT(refusal_with("[\"accuracy\", \"guards\"]", "[]"), HasSubstr("checks: must be"));
+  EXPECT_THAT(refusal_with("[\"accuracy\", \"guards\"]", "[1]"), HasSubstr("checks: must be"));
+  EXPECT_THAT(refusal_with("\"wrong\"", "\"wrng\""), AllOf(HasSubstr("known_issue[0].verdict"), HasSubstr("'wrong'?")));
+  EXPECT_THAT(refusal_with("\"wrong\"", "\"error\""), HasSubstr("not a verdict that can be excused"));
+  EXPECT_THAT(refusal_with("\"wrong\"", "\"pass\""), HasSubstr("not a verdict that can be excused"));
+  EXPECT_THAT(refusal_with("\"gemm/simd:*\"", "\"gemm\""), HasSubstr("known_issue[0].kernel"));
+  EXPECT_THAT(refusal_with("2026-02-01", "\"2026-02-01\""), HasSubstr("without quotes"));
+  EXPECT_THAT(refusal_with("owner = \"me\"", ""), HasSubstr("known_issue[0].owner: is missing"));
+  EXPECT_THAT(refusal_with("owner = \"me\"", "owner = \"\""), HasSubstr("known_issue[0].owner"));
+  EXPECT_THAT(refusal_with("[[known_issue]]", "[known_issue]"), HasSubstr("[[known_issue]]"));
+  EXPECT_THAT(policy_refusal("checks = [\"a\""), AllOf(HasSubstr(file + ":"), HasSubstr("not TOML")));
+  EXPECT_THAT(policy_refusal(""), HasSubstr("checks: is missing"));
+  EXPECT_THROW(read_policy(folder / "nowhere"), UsageError);
+}
+
+TEST_F(Files, ADayThatDoesNotExistIsRefused) {
+  EXPECT_THAT(refusal_with("2026-02-01", "2026-02-30"), AllOf(HasSubstr("policy.toml"), ::testing::Not("accepted")));
+}
+
+TEST_F(Files, BenchReadsAndRefuses) {
+  const OpRegistry ops = fake_ops();
+  const std::string good = "[[case]]\ntiers = [\"smoke\", \"ci\"]\nworkload = \"w\"\nid = \"gemm:m=1,n=2,dtype=f32\"\n";
+  write("bench.toml", good);
+  const std::vector<BenchCase> bench = read_bench(folder, ops);
+  ASSERT_EQ(bench.size(), 1u);
+  EXPECT_EQ(bench[0].c.id(), "gemm:m=1,n=2,dtype=f32");
+  const auto refusal = [&](const std::string& text) -> std::string {
+    write("bench.toml", text);
+    try {
+      read_bench(folder, ops);
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(replaced(good, "gemm:", "gemmm:")), HasSubstr("case[0].id: no op 'gemmm'"));
+  EXPECT_THAT(refusal(replaced(good, "n=2", "q=2")), HasSubstr("case[0].id: case of gemm: no field 'q'"));
+  EXPECT_THAT(refusal(replaced(good, "smoke", "smok")), HasSubstr("case[0].tiers: 'smok' is not one of"));
+  EXPECT_THAT(refusal(good + good), HasSubstr("case[1].id: 'gemm:m=1,n=2,dtype=f32' is listed twice"));
+  EXPECT_THAT(refusal(good + "size = 3\n"), HasSubstr("case[0].size: is not known here"));
+}
+
+TEST(Policy, ChecksThatThisBuildLacksAreMissing) {
+  Policy policy;
+  policy.checks = {"accuracy", "clairvoyance"};
+  EXPECT_THAT(missing_checks(policy), ElementsAre("clairvoyance"));
+}
+
+TEST(Policy, TheTreesOwnPolicyReadsAndRequiresEveryCheck) {
+  const Policy policy = read_policy(ASSAY_SOURCE_DIR "/ci/policy");
+  EXPECT_THAT(missing_checks(policy), IsEmpty());
+  EXPECT_EQ(policy.checks.size(), check_table().size());
+}
+
+TEST(Findings, ExpiredIssuesAndTooFewCases) {
+  Policy policy;
+  policy.known_issues = {{"gemm/simd:*", Verdict::wrong, "r", "o", day(2026, 1, 1)},
+                         {"gemm/new:*", Verdict::wrong, "r", "o", day(2026, 1, 9)}};
+  policy.tiers[Tier::smoke].least_cases = 10;
+  ASSERT_EQ(expired_known_issues(policy, day(2026, 1, 2)).size(), 1u);
+  EXPECT_THAT(expired_known_issues(policy, day(2026, 1, 2))[0].text, HasSubstr("gemm/simd:*"));
+  EXPECT_THAT(expired_known_issues(policy, day(2026, 1, 1)), IsEmpty());
+  EXPECT_EQ(too_few_cases(policy, Tier::smoke, 9).size(), 1u);
+  EXPECT_THAT(too_few_cases(policy, Tier::smoke, 10), IsEmpty());
+}
+
+TEST(Findings, RemovedNames) {
+  const std::vector<Finding> findings = removed("kernel", {"gemm/simd", "gemm/openblas"}, {"gemm/simd", "gemm/new"});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, "removed");
+  EXPECT_EQ(findings[0].text, "kernel gemm/openblas is gone");
+}
+
+TEST(Findings, EveryTiersCasesAndTheBenchCount) {
+  const OpRegistry ops = fake_ops();
+  const std::vector<std::string> now =
+      all_case_ids(ops, {{{Tier::ci}, "w", ops.parse_case("gemm:m=64,n=1,dtype=f32")}});
+  EXPECT_THAT(removed("case", {"gemm:m=64,n=1,dtype=f32", "gemm:m=3,n=3,dtype=bf16,seed=3"}, now), IsEmpty());
+  EXPECT_EQ(removed("case", {"gemm:m=65,n=1,dtype=f32"}, now).size(), 1u);
+}
+
+TEST_F(Files, EditsToWhatJudgesAreFindings) {
+  write("base/ci/policy/policy.toml", "a\nb\n");
+  write("base/golden/truth/gemm.txt", "1\n2\n");
+  write("base/golden/truth/softmax.txt", "1\n");
+  write("base/kernels/simd.cpp", "old");
+  fs::copy(folder / "base", folder / "change", fs::copy_options::recursive);
+  EXPECT_THAT(edited_files(folder / "base", folder / "change"), IsEmpty());
+  write("change/ci/policy/policy.toml", "a\nc\nd\n");
+  write("change/golden/truth/new.txt", "1\n");
+  write("change/kernels/simd.cpp", "new");
+  fs::remove(folder / "change/golden/truth/softmax.txt");
+  std::vector<std::string> lines;
+  for (const Finding& finding : edited_files(folder / "base", folder / "change")) {
+    lines.push_back(finding.kind + ": " + finding.text);
+  }
+  EXPECT_THAT(lines, ElementsAre("policy: ci/policy/policy.toml is edited: 2 lines added, 1 removed",
+                                 "golden: golden/truth/new.txt is new", "golden: golden/truth/softmax.txt is removed"));
+}
+
+TEST_F(Files, RegistrationsAreReadFromTheLists) {
+  write("kernels/CMakeLists.txt",
+        "# assay_kernel(gemm comment.cpp)\nmacro(assay_kernel op file)\n  assay_kernel(gemm simd.cpp LIBS hwy)\n"
+        "assay_kernel(softmax warp_row.cu)\n");
+  write("reference/CMakeLists.txt", "assay_op(gemm)\n#assay_op(none)\n");
+  EXPECT_THAT(registered_kernels(folder), ElementsAre("gemm/simd", "softmax/warp_row"));
+  EXPECT_THAT(registered_ops(folder), ElementsAre("gemm"));
+  EXPECT_THAT(registered_ops(folder / "nowhere"), IsEmpty());
+}
+
+TEST_F(Files, BaseRefReadsTheCommittedTreeAndLeavesNothing) {
+  const std::string repository = (folder / "repo").string();
+  write("repo/ci/policy/policy.toml", "committed");
+  const auto git = [&](std::vector<std::string> arguments) {
+    std::vector<std::string> command{"git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@example.org"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const ProgramEnd end = run_program(command);
+    ASSERT_EQ(end.status, 0) << end.output;
+  };
+  git({"init", "-q"});
+  git({"add", "."});
+  git({"commit", "-q", "-m", "base"});
+  write("repo/ci/policy/policy.toml", "edited");
+  fs::path tree;
+  {
+    const BaseTree base = BaseTree::ref(repository, "HEAD");
+    tree = base.path();
+    EXPECT_EQ(edited_files(tree, repository).size(), 1u);
+  }
+  EXPECT_FALSE(fs::exists(tree));
+  EXPECT_THROW(BaseTree::ref(repository, "no-such-ref"), UsageError);
+  EXPECT_THROW(BaseTree::ref(repository, "--output=/tmp/x"), UsageError);
+  EXPECT_THROW(BaseTree::folder(folder / "nowhere"), UsageError);
+}
+
+TEST(Program, StatusAndOutput) {
+  EXPECT_EQ(run_program({"true"}).status, 0);
+  EXPECT_EQ(run_program({"sh", "-c", "echo out; echo err >&2; exit 3"}).status, 3);
+  EXPECT_EQ(run_program({"sh", "-c", "echo out; echo err >&2; exit 3"}).output, "out\nerr\n");
+  EXPECT_EQ(run_program({"sh", "-c", "kill -9 $$"}).status, 137);
+  EXPECT_EQ(run_program({"no-such-program-here"}).status, 127);
+  EXPECT_EQ(run_program({"sh", "-c", "printf $ASSAY_ADDED"}, {{"ASSAY_ADDED", "yes"}}).output, "yes");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,276 @@
+// The coordinator with a judge that does as it is told: records, deaths, resuming, stopping, goldens, known issues.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "gate/coordinator.h"
+#include "gate/summary.h"
+#include "gate_fakes.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::string kFirst = "gemm/openblas:m=1,n=1,dtype=f32";
+const std::string kSecond = "gemm/openblas:m=1,n=2,dtype=f32";
+
+class Run : public ::testing::Test {
+ protected:
+  Run() {
+    policy.workspace_limit_bytes = 1 << 20;
+    job.policy = &policy;
+    job.today = day(2026, 1, 15);
+    job.start_judge = [this] { return std::make_unique<FakeJudge>(script); };
+    job.apply_goldens = [](Record&) {};
+    job.append = [this](const Record& record) { records.push_back(record); };
+  }
+
+  RunEnding run(const PlanRequest& request = {}, const std::vector<BenchCase>& bench = {},
+                std::vector<KernelInfo> kernels = fake_kernels()) {
+    plan = make_plan(ops, std::move(kernels), bench, request);
+    job.plan = &plan;
+    return run_plan(job);
+  }
+
+  const Record& of(const std::string& id) {
+    for (const Record& record : records) {
+      if (record.kernel_id == id) return record;
+    }
+    throw std::runtime_error("no record of " + id);
+  }
+
+  std::set<std::string> recorded_ids() {
+    std::set<std::string> ids;
+    for (const Record& record : records) ids.insert(record.kernel_id);
+    return ids;
+  }
+
+  std::vector<BenchCase> bench_of(const std::string& id) { return {{{Tier::smoke}, "w", ops.parse_case(id)}}; }
+
+  OpRegistry ops = fake_ops();
+  Policy policy;
+  JudgeScript script;
+  Plan plan;
+  RunJob job;
+  std::vector<Record> records;
+};
+
+TEST_F(Run, RecordsEveryPlannedCaseOnce) {
+  const RunEnding ending = run();
+  EXPECT_FALSE(ending.stopped);
+  EXPECT_EQ(records.size(), 27u);
+  EXPECT_EQ(recorded_ids().size(), 27u);
+  EXPECT_TRUE(reconcile(plan, recorded_ids()).empty());
+  EXPECT_EQ(summarize(records).exit_code, 0);
+  EXPECT_EQ(script.started, 1);
+  ASSERT_EQ(ending.libraries.size(), 1u);
+  EXPECT_EQ(of(kFirst).repro, "assay repro '" + kFirst + "'");
+}
+
+TEST_F(Run, ReconcileNamesWhatIsMissingAndWhatIsTooMuch) {
+  run();
+  std::set<std::string> ids = recorded_ids();
+  ids.erase(kFirst);
+  ids.insert("gemm/ghost:m=1");
+  EXPECT_THAT(reconcile(plan, ids), ::testing::ElementsAre("planned but not recorded: " + kFirst,
+                                                           "recorded but not planned: gemm/ghost:m=1"));
+}
+
+TEST_F(Run, ResumingRepeatsNothing) {
+  run();
+  const std::set<std::string> all = recorded_ids();
+  records.clear();
+  script.checked.clear();
+  job.recorded = all;
+  job.recorded.erase(kSecond);
+  run();
+  EXPECT_EQ(script.checked, std::vector<std::string>{kSecond});
+  EXPECT_EQ(recorded_ids(), std::set<std::string>{kSecond});
+}
+
+TEST_F(Run, AFailureIsAVerdictWithItsReasonAndNoOtherCaseChanges) {
+  script.fails[kFirst] = {"accuracy", "c[3]: got 1, want 2, bound 0.1"};
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::wrong);
+  EXPECT_THAT(of(kFirst).reason, HasSubstr("c[3]: got 1, want 2, bound 0.1"));
+  const Summary summary = summarize(records);
+  EXPECT_EQ(summary.exit_code, 1);
+  EXPECT_EQ(summary.totals.at(Verdict::pass), 26);
+  ASSERT_EQ(summary.failures.size(), 1u);
+  EXPECT_THAT(failure_text(*summary.failures[0], {}),
+              AllOf(HasSubstr("assay repro '" + kFirst + "'"), HasSubstr("wrong")));
+}
+
+TEST_F(Run, AJudgeThatDiesOnceIsReplacedAndTheCaseRepeated) {
+  script.deaths[kFirst] = 1;
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
+  EXPECT_EQ(of(kFirst).interruptions, 1);
+  EXPECT_EQ(of(kSecond).interruptions, 0);
+  EXPECT_EQ(records.size(), 27u);
+  EXPECT_EQ(script.started, 2);
+}
+
+TEST_F(Run, ACaseThatKillsTheJudgeTwiceIsAnErrorAndTheRestGoesOn) {
+  script.deaths[kFirst] = 2;
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::error);
+  EXPECT_THAT(of(kFirst).reason, AllOf(HasSubstr("died twice"), HasSubstr("signal 9")));
+  EXPECT_EQ(of(kFirst).checks.size(), check_table().size());
+  EXPECT_EQ(records.size(), 27u);
+  EXPECT_EQ(script.started, 3);
+  EXPECT_EQ(summarize(records).exit_code, 4);
+}
+
+TEST_F(Run, AnAnswerForAnotherKernelIsAnError) {
+  script.misnamed.insert(kFirst);
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::error);
+  EXPECT_THAT(of(kFirst).reason, HasSubstr("answered for 'gemm/another"));
+}
+
+TEST_F(Run, GoldensTakePartInTheVerdict) {
+  job.apply_goldens = [](Record& record) {
+    if (record.kernel_id != kFirst) return;
+    for (CheckResult& result : record.checks) {
+      if (result.check == "golden-bits") result = check_result("golden-bits", Outcome::fail, "hash differs");
+    }
+  };
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::changed);
+}
+
+TEST_F(Run, AMissingCheckIsAnError) {
+  job.apply_goldens = [](Record& record) { record.checks.pop_back(); };
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::error);
+  EXPECT_THAT(of(kFirst).reason, HasSubstr("was not done"));
+}
+
+TEST_F(Run, AStopDropsTheCaseInFlight) {
+  job.stop_asked = [this] { return script.checked.size() >= 5; };
+  const RunEnding ending = run();
+  EXPECT_TRUE(ending.stopped);
+  EXPECT_EQ(script.checked.size(), 5u);
+  EXPECT_EQ(records.size(), 4u);
+}
+
+TEST_F(Run, AJudgeKilledByTheStopLeavesNoRecord) {
+  script.deaths[kFirst] = 1;
+  job.stop_asked = [this] { return !script.checked.empty(); };
+  EXPECT_TRUE(run().stopped);
+  EXPECT_TRUE(records.empty());
+  EXPECT_EQ(script.started, 1);
+}
+
+TEST_F(Run, ADiskThatRefusesEndsTheRun) {
+  job.append = [](const Record&) { throw UsageError("cannot append: No space left on device"); };
+  EXPECT_THROW(run(), UsageError);
+}
+
+TEST_F(Run, OnlyCorrectKernelsAreTimed) {
+  const std::string failing = "gemm/simd:m=64,n=1,dtype=f32";
+  script.fails[failing] = {"accuracy", "off"};
+  run({.timing = Timing::only}, bench_of("gemm:m=64,n=1,dtype=f32"));
+  EXPECT_EQ(script.sampled, std::vector<std::string>{"gemm/openblas:m=64,n=1,dtype=f32"});
+  EXPECT_TRUE(of(failing).latency.empty());
+  EXPECT_EQ(of("gemm/openblas:m=64,n=1,dtype=f32").latency.size(), 1u);
+}
+
+TEST_F(Run, UntimedCasesAreNotSampled) {
+  run();
+  EXPECT_TRUE(script.sampled.empty());
+}
+
+TEST_F(Run, NoLatencyForATimedCaseIsAnError) {
+  const std::string id = "gemm/simd:m=64,n=1,dtype=f32";
+  script.no_latency.insert(id);
+  run({.timing = Timing::only}, bench_of("gemm:m=64,n=1,dtype=f32"));
+  EXPECT_EQ(of(id).verdict, Verdict::error);
+}
+
+TEST_F(Run, AJudgeThatDiesWhileTimingIsReplacedToo) {
+  const std::string id = "gemm/simd:m=64,n=1,dtype=f32";
+  script.deaths_in_sample[id] = 1;
+  run({.timing = Timing::only}, bench_of("gemm:m=64,n=1,dtype=f32"));
+  EXPECT_EQ(of(id).verdict, Verdict::pass);
+  EXPECT_EQ(of(id).interruptions, 1);
+  EXPECT_EQ(of(id).latency.size(), 1u);
+}
+
+TEST_F(Run, AWorkspaceAboveThePolicysCapFailsTheContract) {
+  std::vector<KernelInfo> kernels = fake_kernels();
+  kernels[0].contract.workspace_limit = (1 << 20) + 1;
+  run({}, {}, kernels);
+  EXPECT_EQ(of("gemm/simd:m=1,n=1,dtype=f32").verdict, Verdict::contract);
+  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
+}
+
+TEST_F(Run, KnownIssuesCountUntilTheyExpire) {
+  script.fails[kFirst] = {"accuracy", "off"};
+  policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream 123", "me", day(2026, 1, 15)}};
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::known);
+  EXPECT_THAT(of(kFirst).reason, AllOf(HasSubstr("upstream 123"), HasSubstr("2026-01-15"), HasSubstr("off")));
+  EXPECT_EQ(summarize(records).exit_code, 0);
+  records.clear();
+  job.today = day(2026, 1, 16);
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::wrong);
+}
+
+TEST_F(Run, AKnownIssueExcusesNothingElse) {
+  policy.known_issues = {{"gemm/openblas:m=1,n=1*", Verdict::wrong, "upstream", "me", day(2026, 2, 1)}};
+  script.fails[kFirst] = {"guards", "byte -1 written"};  // other verdict
+  script.fails[kSecond] = {"accuracy", "off"};           // other case
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::memory);
+  EXPECT_EQ(of(kSecond).verdict, Verdict::wrong);
+}
+
+TEST_F(Run, AKnownWrongResultDoesNotHideANewOverrun) {
+  policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1)}};
+  script.fails[kFirst] = {"accuracy", "off"};
+  job.apply_goldens = [](Record& record) {
+    if (record.kernel_id != kFirst) return;
+    for (CheckResult& result : record.checks) {
+      if (result.check == "guards") result = check_result("guards", Outcome::fail, "byte -1 written");
+    }
+  };
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::wrong);
+  EXPECT_EQ(summarize(records).exit_code, 1);
+}
+
+TEST(Summary, ExitCodesByPrecedence) {
+  const auto code = [](std::vector<Verdict> verdicts) {
+    std::vector<Record> records;
+    for (const Verdict verdict : verdicts) {
+      records.emplace_back();
+      records.back().verdict = verdict;
+    }
+    return summarize(records).exit_code;
+  };
+  EXPECT_EQ(code({Verdict::pass, Verdict::unsupported, Verdict::known}), 0);
+  EXPECT_EQ(code({Verdict::pass, Verdict::mistrusted}), 2);
+  EXPECT_EQ(code({Verdict::inconclusive, Verdict::invalid}), 3);
+  EXPECT_EQ(code({Verdict::invalid, Verdict::wrong}), 1);
+  EXPECT_EQ(code({Verdict::wrong, Verdict::error, Verdict::pass}), 4);
+}
+
+TEST(Summary, CountsWhatWasNotRigorous) {
+  std::vector<Record> records(1);
+  records[0].checks = {check_result("accuracy", Outcome::weak), check_result("golden-bits", Outcome::no_baseline),
+                       check_result("scaling", Outcome::skipped), check_result("guards", Outcome::not_applicable)};
+  records[0].seconds = {{"oracle", 0.5}, {"launch", 1.5}};
+  const std::string coverage = coverage_text(summarize(records));
+  EXPECT_THAT(coverage, AllOf(HasSubstr("accuracy: 1 weak"), HasSubstr("golden-bits: 1 no-baseline"),
+                              HasSubstr("scaling: 1 skipped"), ::testing::Not(HasSubstr("guards"))));
+  EXPECT_THAT(cost_text(summarize(records), 2.0),
+              AllOf(HasSubstr("2000.0 ms a case"), HasSubstr("launch 1.5 s, oracle 0.5 s")));
+}
+
+}  // namespace
+}  // namespace assay
