@@ -1,0 +1,231 @@
+#include "measure/environment.h"
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "measure/flush.h"
+#include "record/json_text.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kUnknown = "unknown";
+
+// Whole file, empty when it cannot be read. Files of /proc say they are empty, so their size is not asked.
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return in ? std::string{std::istreambuf_iterator<char>(in), {}} : std::string{};
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n\"";
+  const size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::string or_unknown(std::string_view text) {
+  const std::string_view value = trimmed(text);
+  return value.empty() ? kUnknown : valid_utf8(value);
+}
+
+// The value of the first line "NAME<blank>SEPARATOR value"; empty when there is none.
+std::string_view value_of(std::string_view content, std::string_view name, char separator) {
+  while (!content.empty()) {
+    const size_t end = std::min(content.find('\n'), content.size() - 1);
+    const std::string_view line = content.substr(0, end + 1);
+    const size_t at = line.find(separator);
+    if (at != std::string_view::npos && trimmed(line.substr(0, at)) == name) return trimmed(line.substr(at + 1));
+    content.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
+    const size_t end = std::min(text.find_first_of(" \t\n"), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
+std::optional<int64_t> integer_of(std::string_view text) {
+  text = trimmed(text);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// cpu0, cpu1, ... in sysfs.
+std::vector<fs::path> cpu_folders(const fs::path& root) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root / "sys/devices/system/cpu", error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("cpu") && integer_of(std::string_view(name).substr(3))) folders.push_back(entry.path());
+  }
+  return folders;
+}
+
+// The different contents of one file in every CPU's folder, joined.
+std::string across_cpus(const fs::path& root, const char* file) {
+  std::set<std::string> values;
+  for (const fs::path& cpu : cpu_folders(root)) values.insert(or_unknown(content_of(cpu / file)));
+  std::string joined;
+  for (const std::string& value : values) joined += (joined.empty() ? "" : ", ") + value;
+  return or_unknown(joined);
+}
+
+// The sets that decide which code a library picks, out of the kernel's list of flags.
+std::string instruction_sets(std::string_view flags) {
+  static constexpr std::array<std::string_view, 16> kSets{
+      "sse4_2",      "avx",         "f16c",        "fma",      "avx2",        "avx512f",  "avx512bw", "avx512vl",
+      "avx512_vnni", "avx512_bf16", "avx512_fp16", "avx_vnni", "avx512_vbmi", "amx_tile", "amx_bf16", "amx_int8"};
+  const std::vector<std::string_view> present = words_of(flags);
+  std::string joined;
+  for (const std::string_view set : kSets) {
+    if (std::find(present.begin(), present.end(), set) == present.end()) continue;
+    joined += (joined.empty() ? "" : " ") + std::string(set);
+  }
+  return or_unknown(joined);
+}
+
+std::string caches(const fs::path& root) {
+  std::string joined;
+  for (int i = 0; i < 8; ++i) {
+    const fs::path cache = root / "sys/devices/system/cpu/cpu0/cache" / ("index" + std::to_string(i));
+    const std::string level = content_of(cache / "level");
+    if (level.empty()) continue;
+    const std::string type(trimmed(content_of(cache / "type")));
+    joined += (joined.empty() ? "L" : ", L") + std::string(trimmed(level)) +
+              (type == "Data"          ? "d "
+               : type == "Instruction" ? "i "
+                                       : " ") +
+              std::string(trimmed(content_of(cache / "size")));
+  }
+  return or_unknown(joined);
+}
+
+std::optional<int64_t> pressure(const fs::path& root, const char* resource) {
+  const std::string content = content_of(root / "proc/pressure" / resource);
+  for (const std::string_view word : words_of(std::string_view(content).substr(0, content.find('\n')))) {
+    if (word.starts_with("total=")) return integer_of(word.substr(6));
+  }
+  return std::nullopt;
+}
+
+std::string text_of(std::optional<int64_t> value) { return value ? std::to_string(*value) : kUnknown; }
+
+std::optional<int64_t> difference(std::optional<int64_t> before, std::optional<int64_t> after) {
+  if (!before || !after) return std::nullopt;
+  return *after - *before;
+}
+
+}  // namespace
+
+Facts environment_facts(const fs::path& root) {
+  const std::string cpu = content_of(root / "proc/cpuinfo");
+  const std::string flags(value_of(cpu, "flags", ':'));
+  const std::vector<std::string_view> present = words_of(flags);
+  const bool virtualised = std::find(present.begin(), present.end(), "hypervisor") != present.end();
+  const size_t cores = cpu_folders(root).size();
+  utsname system{};
+  const bool named = uname(&system) == 0;
+  return {
+    {"cpu.model", or_unknown(value_of(cpu, "model name", ':'))},
+        {"cpu.family_model_stepping",
+         or_unknown(std::string(value_of(cpu, "cpu family", ':')) + " " + std::string(value_of(cpu, "model", ':')) +
+                    " " + std::string(value_of(cpu, "stepping", ':')))},
+        {"cpu.microcode", or_unknown(value_of(cpu, "microcode", ':'))},
+        {"cpu.instruction_sets", instruction_sets(flags)}, {"cpu.cores", cores == 0 ? kUnknown : std::to_string(cores)},
+        {"cpu.online", or_unknown(content_of(root / "sys/devices/system/cpu/online"))}, {"cpu.caches", caches(root)},
+        {"cpu.governor", across_cpus(root, "cpufreq/scaling_governor")},
+        {"cpu.max_khz", across_cpus(root, "cpufreq/cpuinfo_max_freq")},
+        {"cpu.smt", or_unknown(content_of(root / "sys/devices/system/cpu/smt/control"))},
+        {"cpu.virtualised", flags.empty() ? kUnknown
+                            : virtualised ? "yes"
+                                          : "no"},
+        {"cpu.cache_flush", flush_instruction()}, {"os.kernel", named ? or_unknown(system.release) : kUnknown},
+        {"os.architecture", named ? or_unknown(system.machine) : kUnknown},
+        {"os.distribution", or_unknown(value_of(content_of(root / "etc/os-release"), "PRETTY_NAME", '='))},
+        {"memory.total", or_unknown(value_of(content_of(root / "proc/meminfo"), "MemTotal", ':'))},
+        {"memory.huge_pages", or_unknown(content_of(root / "sys/kernel/mm/transparent_hugepage/enabled"))},
+#if defined(__clang__)
+        {"build.compiler", "clang " __clang_version__},
+#else
+        {"build.compiler", "g++ " __VERSION__},
+#endif
+  };
+}
+
+Telemetry read_telemetry(const fs::path& root) {
+  Telemetry t;
+  // cpu user nice system idle iowait irq softirq steal guest guest_nice; guest time is in user time already.
+  const std::string stat = content_of(root / "proc/stat");
+  const std::vector<std::string_view> ticks = words_of(std::string_view(stat).substr(0, stat.find('\n')));
+  if (ticks.size() >= 9 && ticks[0] == "cpu") {
+    int64_t total = 0;
+    bool readable = true;
+    for (size_t i = 1; i <= 8; ++i) {
+      const std::optional<int64_t> value = integer_of(ticks[i]);
+      readable = readable && value.has_value();
+      total += value.value_or(0);
+    }
+    if (readable) {
+      t.cpu_ticks = total;
+      t.steal_ticks = integer_of(ticks[8]);
+    }
+  }
+  t.pressure_cpu_us = pressure(root, "cpu");
+  t.pressure_memory_us = pressure(root, "memory");
+  t.pressure_io_us = pressure(root, "io");
+  for (const fs::path& cpu : cpu_folders(root)) {
+    const auto events = integer_of(content_of(cpu / "thermal_throttle/core_throttle_count"));
+    if (events) t.throttle_events = t.throttle_events.value_or(0) + *events;
+  }
+  t.migrations = integer_of(value_of(content_of(root / "proc/self/sched"), "se.nr_migrations", ':'));
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) == 0) {
+    t.voluntary_switches = usage.ru_nvcsw;
+    t.involuntary_switches = usage.ru_nivcsw;
+  }
+  return t;
+}
+
+Facts telemetry_between(const Telemetry& before, const Telemetry& after) {
+  const std::optional<int64_t> ticks = difference(before.cpu_ticks, after.cpu_ticks);
+  const std::optional<int64_t> steal = difference(before.steal_ticks, after.steal_ticks);
+  std::string steal_percent = kUnknown;
+  if (ticks && steal && *ticks > 0) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", 100.0 * static_cast<double>(*steal) / static_cast<double>(*ticks));
+    steal_percent = text;
+  }
+  return {
+      {"telemetry.steal_percent", steal_percent},
+      {"telemetry.pressure_cpu_us", text_of(difference(before.pressure_cpu_us, after.pressure_cpu_us))},
+      {"telemetry.pressure_memory_us", text_of(difference(before.pressure_memory_us, after.pressure_memory_us))},
+      {"telemetry.pressure_io_us", text_of(difference(before.pressure_io_us, after.pressure_io_us))},
+      {"telemetry.throttle_events", text_of(difference(before.throttle_events, after.throttle_events))},
+      {"telemetry.migrations", text_of(difference(before.migrations, after.migrations))},
+      {"telemetry.voluntary_switches", text_of(difference(before.voluntary_switches, after.voluntary_switches))},
+      {"telemetry.involuntary_switches", text_of(difference(before.involuntary_switches, after.involuntary_switches))},
+  };
+}
+
+}  // namespace assay
