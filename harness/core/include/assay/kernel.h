@@ -192,6 +192,10 @@ struct Spec {
   assay_workspace (*workspace)(const Call&) = nullptr;
   const char* (*launch)(const Call&) = nullptr;
   void (*describe)(const Call&, const Describe&) = nullptr;
+  // Why this machine cannot run the kernel at all (an instruction set it lacks), or null. Not for single calls.
+  const char* (*unavailable)() = nullptr;
+  // The contract in force for one call where it is not `contract`: an accumulator that follows the dtype.
+  const assay_contract* (*plan_contract)(const Call&) = nullptr;
   assay_contract contract = {};
 };
 
@@ -260,7 +264,15 @@ struct Planned {
 
 template <const Spec& S>
 struct Entry {
-  static void* create(assay_device, const char**) { return new State; }
+  static void* create(assay_device, [[maybe_unused]] const char** error) {
+    if constexpr (S.unavailable != nullptr) {
+      if (const char* reason = S.unavailable()) {
+        *error = reason;
+        return nullptr;
+      }
+    }
+    return new State;
+  }
   static void destroy(void* state) { delete static_cast<State*>(state); }
 
   static const char* prepare(void* state, const assay_call* call, void** plan) {
@@ -285,6 +297,10 @@ struct Entry {
     if constexpr (S.workspace != nullptr) return S.workspace(static_cast<const Planned*>(plan)->view());
     return {};
   }
+  static const assay_contract* plan_contract([[maybe_unused]] const void* plan) {
+    if constexpr (S.plan_contract != nullptr) return S.plan_contract(static_cast<const Planned*>(plan)->view());
+    return nullptr;
+  }
   static const char* launch(const void* plan, void* stream, void* const* pointers) {
     const auto* planned = static_cast<const Planned*>(plan);
     try {
@@ -301,8 +317,8 @@ struct Entry {
     }
   }
   static constexpr assay_kernel table(const char* op, const char* name) {
-    return {name,     op,       S.target,   S.contract, &create, &destroy,
-            &prepare, &release, &workspace, nullptr,    &launch, &describe};
+    return {name,     op,       S.target,   S.contract,     &create, &destroy,
+            &prepare, &release, &workspace, &plan_contract, &launch, &describe};
   }
 };
 

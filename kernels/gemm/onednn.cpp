@@ -1,0 +1,15 @@
+// gemm by oneDNN's matmul, f32, on any x86-64 machine.
+#include "gemm/onednn_matmul.h"
+
+// k >= 1: with nothing to sum oneDNN leaves C as it is instead of scaling it. alpha != 0: it multiplies instead of
+// leaving a and b unread.
+ASSAY_KERNEL(gemm, onednn, .target = "cpu", .plan = onednn_gemm::plan, .workspace = onednn::workspace,
+             .launch = onednn::launch, .describe = onednn::describe,
+             .contract = {.interface_version = 1,
+                          .owner = "libraries@assay",
+                          .domain = "dtype in f32; k >= 1; alpha != 0",
+                          .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
+                          .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1},
+                          .nan_policy = ASSAY_NAN_PROPAGATES,
+                          .workspace_limit = uint64_t{1} << 30,
+                          .may_allocate = 1})

@@ -1,0 +1,21 @@
+// gemm by oneDNN's matmul, bf16 with f32 accumulation: AMX or AVX-512 dot products, emulated before those.
+#include "gemm/onednn_matmul.h"
+
+namespace {
+const char* unavailable() {
+  return onednn::has_isa(dnnl::cpu_isa::avx512_core) ? nullptr : "oneDNN needs AVX-512 for bf16";
+}
+}  // namespace
+
+// The domain is that of onednn.cpp. bf16 dot products treat subnormals as zero, whatever MXCSR says (Intel SDM,
+// VDPBF16PS and TDPBF16PS).
+ASSAY_KERNEL(gemm, onednn_bf16, .target = "cpu", .plan = onednn_gemm::plan, .workspace = onednn::workspace,
+             .launch = onednn::launch, .describe = onednn::describe, .unavailable = unavailable,
+             .contract = {.interface_version = 1,
+                          .owner = "libraries@assay",
+                          .domain = "dtype in bf16; k >= 1; alpha != 0",
+                          .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
+                          .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1, .flushes_subnormals = 1},
+                          .nan_policy = ASSAY_NAN_PROPAGATES,
+                          .workspace_limit = uint64_t{1} << 30,
+                          .may_allocate = 1})
