@@ -1,5 +1,5 @@
 // A small value type over MPFR, the independent source for reference/math and the oracles in tests. Precision is fixed
-// at 600 bits, far beyond double-double, so that its own error can be forgotten.
+// at 400 bits, far beyond double-double, so that its own error can be forgotten.
 #pragma once
 
 #include <mpfr.h>
@@ -47,7 +47,7 @@ class Big {
   bool is_nan() const { return mpfr_nan_p(v_) != 0; }
 
  private:
-  static constexpr mpfr_prec_t kBits = 600;
+  static constexpr mpfr_prec_t kBits = 400;
   mpfr_t v_;
 };
 

@@ -9,14 +9,11 @@
 
 #include <assay/abi.h>
 
-#include <limits>
-
 #include "core/contract.h"
 #include "core/dtype.h"
+#include "reference/math/dd.h"
 
 namespace assay {
-
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // n u / (1 - n u), rounded up; infinite where the theory ends.
 constexpr double gamma_n(double n, double u) { return n * u < 0.5 ? n * u / (1 - n * u) * (1 + 0x1p-50) : kInfinity; }

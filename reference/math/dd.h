@@ -14,11 +14,13 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "core/hd.h"
 
 namespace assay {
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kDoubleRoundoff = 0x1p-53;
 inline constexpr double kDoubleDoubleRoundoff = 0x1p-102;  // 15 u^2 + 56 u^3 < 2^-102
 
