@@ -1,0 +1,59 @@
+// The accuracy check: every output element inside the enclosure of check/enclosure.h, judged one by one, and the error
+// statistics of a tensor.
+//
+// What an element must be, given r = hi + lo and E = e_alg + e_ref (rounded up):
+//   r NaN          got NaN. Under ASSAY_NAN_UNSPECIFIED anything, and the element is no evidence. Integer outputs have
+//   no
+//                  NaN: they must be 0, what core/dtype.h makes of it.
+//   r infinite     the same infinity (integers: the end of the range; e4m3, which has no infinity: NaN).
+//   r finite       inside round(r - E) .. round(r + E); NaN never is, whatever the NaN policy. In e4m3 a NaN stands for
+//                  the infinity at an end.
+//   exact          (T0) E is e_ref alone, which is 0: got == round(r).
+//   no_evidence    an intermediate may overflow: an infinity or NaN is allowed too, but a finite value must still be
+//                  inside. An op whose overflow can leave a finite value (1 / inf) gives E = infinity there.
+//   bitwise        a zero must have the sign of r. Payloads of NaN do not survive a double: compare those with bytes.h.
+// Zeros otherwise compare by value.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "core/op.h"
+#include "record/record.h"
+
+namespace assay {
+
+// Edges of ErrorSummary::histogram, ascending: bin 0 counts q < kErrorHistogramEdges[0], bin i counts
+// edges[i-1] <= q < edges[i], the last bin what is at or above the last edge. Powers of two from 2^-20 to 2^4.
+inline constexpr int kErrorHistogramFirst = -20;
+inline constexpr std::array<double, 25> kErrorHistogramEdges = [] {
+  std::array<double, 25> edges{};
+  double edge = 0x1p-20;
+  for (double& e : edges) {
+    e = edge;
+    edge *= 2;
+  }
+  return edges;
+}();
+
+// Larger values of q are reported as this, so that sums of squares stay finite.
+inline constexpr double kLargestQ = 1e100;
+
+// A bound no larger than this comes from underflow terms and is as good as the format: it is not called vacuous where r
+// is zero or tiny (masked softmax).
+inline constexpr double kUnderflowLevel = 0x1p-100;
+
+// `got` is element (0,...,0) of an output described by `spec`, on the host. Throws Error when the reference or the
+// bounds do not have one entry an element: a harness fault that must not look like a pass.
+ErrorSummary judge_accuracy(const TensorSpec& spec, const std::byte* got, const Reference& reference,
+                            const Bounds& bounds, const Contract& contract);
+
+// The check "accuracy" of all outputs together. `weak` when any bound rests on an unknown depth, or when for fewer than
+// half the elements the bound says anything (vacuous, or no evidence).
+CheckResult accuracy_check(std::span<const ErrorSummary> outputs);
+
+// One set of statistics for all outputs of a seed, each output weighted by its elements.
+SeedStatistics seed_statistics(uint64_t seed, std::span<const ErrorSummary> outputs);
+
+}  // namespace assay

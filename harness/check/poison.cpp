@@ -1,0 +1,82 @@
+#include "check/poison.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+#include "check/number.h"
+#include "check/rows.h"
+
+namespace assay {
+namespace {
+
+// Quiet NaNs of either sign whose bytes all differ.
+constexpr std::array<std::array<uint64_t, 2>, kDTypeNames.size()> kPatterns{{
+    {0x7ffda5a5a5a5a5a5, 0xfffa5a5a5a5a5a5a},  // f64
+    {0x7fe5a5a5, 0xffda5a5a},                  // f32
+    {0x7ee5, 0xffda},                          // f16
+    {0x7fe5, 0xffda},                          // bf16
+    {0x7f, 0xff},                              // e4m3: its only NaNs
+    {0xa5a5a5a5, 0x5a5a5a5a},                  // i32
+    {0xa5, 0x5a},                              // i8
+    {0xa5, 0x5a},                              // u8
+}};
+
+// Whether some byte of x is zero (Mycroft's test, exact as a whole-word answer).
+constexpr bool has_zero_byte(uint64_t x, size_t bytes) {
+  const uint64_t ones = 0x0101010101010101u >> (8 * (8 - bytes));
+  return ((x - ones) & ~x & (ones << 7)) != 0;
+}
+
+}  // namespace
+
+uint64_t poison_bits(DType t, Poison poison) { return kPatterns[static_cast<size_t>(t)][static_cast<size_t>(poison)]; }
+
+std::byte poison_byte(DType t, Poison poison, int64_t offset) {
+  const auto size = static_cast<int64_t>(size_of(t));
+  const int64_t phase = (offset % size + size) % size;
+  return static_cast<std::byte>(poison_bits(t, poison) >> (8 * phase));
+}
+
+void fill_poison(std::byte* begin, size_t bytes, size_t element_at, DType t, Poison poison) {
+  std::byte period[8];
+  for (size_t i = 0; i < 8; ++i) {
+    period[i] = poison_byte(t, poison, static_cast<int64_t>(i) - static_cast<int64_t>(element_at % 8));
+  }
+  size_t i = 0;
+  for (; i + 8 <= bytes; i += 8) std::memcpy(begin + i, period, 8);
+  std::memcpy(begin + i, period, bytes - i);
+}
+
+Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, const std::byte* after_second,
+                         bool single_bytes) {
+  Unwritten found;
+  with_dtype(spec.dtype, [&](auto type) {
+    constexpr DType T = decltype(type)::value;
+    const uint64_t first = poison_bits(T, Poison::first);
+    const uint64_t second = poison_bits(T, Poison::second);
+    for_each_row(spec, [&](const Row& row) {
+      for (int64_t j = 0; j < row.count; ++j) {
+        const int64_t offset = row.offset + j * row.stride;
+        // A byte of `changed` is zero where both runs left their pattern.
+        const uint64_t changed =
+            (load_bits(T, after_first, offset) ^ first) | (load_bits(T, after_second, offset) ^ second);
+        if (single_bytes ? !has_zero_byte(changed, size_of(T)) : changed != 0) continue;
+        if (found.count++ == 0) {
+          found.first = row.logical + j;
+          found.whole = changed == 0;
+        }
+      }
+    });
+  });
+  return found;
+}
+
+std::string describe(const TensorSpec& spec, const Unwritten& unwritten) {
+  if (unwritten.count == 0) return "";
+  return fmt::format("{}[{}] was {}, {} of {} elements", spec.name, unwritten.first,
+                     unwritten.whole ? "not written" : "written in part", unwritten.count, spec.elements());
+}
+
+}  // namespace assay

@@ -1,0 +1,92 @@
+#include "check/trust.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "check/rows.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+// Bits with both zeros made one.
+uint64_t value_bits(DType t, uint64_t bits) { return is_float(t) && (bits << (65 - 8 * size_of(t))) == 0 ? 0 : bits; }
+
+// Inputs that make a whole output zero, infinite or NaN by themselves.
+bool forces_sameness(std::string_view generator) {
+  static constexpr std::array<std::string_view, 5> kForcing{"zeros", "onehot", "identity", "huge", "subnormal"};
+  return std::find(kForcing.begin(), kForcing.end(), generator) != kForcing.end();
+}
+
+// Why sameness is to be expected, or empty.
+std::string expected_sameness(std::span<const TensorSpec> tensors) {
+  bool any_random = false;
+  for (const TensorSpec& t : tensors) {
+    if (t.role != Role::input) {
+      if (std::find(t.shape.begin(), t.shape.end(), 1) != t.shape.end()) return t.name + " has an axis of length 1";
+      if (t.elements() == 0) return t.name + " is empty";
+      if (t.role == Role::output) continue;
+    }
+    if (!t.is_read) continue;
+    if (t.elements() == 0) return t.name + " is empty";
+    if (forces_sameness(t.fill.generator)) return t.name + " is filled with " + t.fill.generator;
+    any_random = any_random || is_random_generator(t.fill.generator);
+  }
+  return any_random ? "" : "no input that is read is random";
+}
+
+// The most common value, if more than half the elements have it (Boyer and Moore's majority vote), and its count.
+struct Majority {
+  uint64_t bits = 0;
+  int64_t count = 0;
+};
+Majority majority_of(const OutputData& output) {
+  const DType t = output.spec->dtype;
+  Majority vote;
+  for_each_row(*output.spec, [&](const Row& row) {
+    for (int64_t i = 0; i < row.count; ++i) {
+      const uint64_t bits = value_bits(t, load_bits(t, output.data, row.offset + i * row.stride));
+      if (vote.count == 0) vote.bits = bits;
+      vote.count += bits == vote.bits ? 1 : -1;
+    }
+  });
+  vote.count = 0;
+  for_each_row(*output.spec, [&](const Row& row) {
+    for (int64_t i = 0; i < row.count; ++i) {
+      vote.count += value_bits(t, load_bits(t, output.data, row.offset + i * row.stride)) == vote.bits;
+    }
+  });
+  return vote;
+}
+
+}  // namespace
+
+bool is_random_generator(std::string_view generator) {
+  static constexpr std::array<std::string_view, 6> kRandom{"normal",  "uniform",  "scaled",
+                                                           "shifted", "negative", "int8_full"};
+  return std::find(kRandom.begin(), kRandom.end(), generator) != kRandom.end();
+}
+
+CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputData> outputs) {
+  const std::string expected = expected_sameness(tensors);
+  if (!expected.empty()) return check_result("trust", Outcome::not_applicable, expected);
+  int64_t elements = 0, same = 0;
+  std::string what;
+  for (const OutputData& output : outputs) {
+    const Majority majority = majority_of(output);
+    elements += output.spec->elements();
+    same += majority.count;
+    const double value = decode(output.spec->dtype, majority.bits);
+    what += fmt::format("{}{} of {} elements of {} are {}", what.empty() ? "" : ", ", majority.count,
+                        output.spec->elements(), output.spec->name, value);
+  }
+  if (elements < kLeastTrustedElements) {
+    return check_result("trust", Outcome::not_applicable, fmt::format("only {} output elements", elements));
+  }
+  const bool mistrusted = static_cast<double>(same) > kMistrustedShare * static_cast<double>(elements);
+  return mistrusted ? check_result("trust", Outcome::fail, what) : check_result("trust", Outcome::pass);
+}
+
+}  // namespace assay

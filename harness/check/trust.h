@@ -1,0 +1,34 @@
+// Recognises cases that prove little: random inputs whose outputs are nearly all zero or all the same, so that a kernel
+// that computes almost nothing would pass. It is about the case, not about the kernel: correctness is judged elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "core/op.h"
+#include "record/record.h"
+
+namespace assay {
+
+// More than this share of equal outputs is `mistrusted`. Causal and random masks zero about half, saturating int8
+// outputs pile up a few in a hundred at either end: both stay far below.
+inline constexpr double kMistrustedShare = 0.95;
+// Below this many elements a share means nothing.
+inline constexpr int64_t kLeastTrustedElements = 32;
+
+// Generators that draw every element from a wide distribution around ordinary magnitudes.
+bool is_random_generator(std::string_view generator);
+
+// One output tensor's content: element (0,...,0).
+struct OutputData {
+  const TensorSpec* spec = nullptr;
+  const std::byte* data = nullptr;
+};
+
+// The check "trust", over all outputs together. Not applicable, with the reason, where sameness is in the nature of the
+// case: an input that is read is empty (k = 0) or forces it (zeros, one-hot, overflow), no random input is read
+// (alpha = 0), an output axis has length 1 (softmax over one column), or there are too few elements.
+CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputData> outputs);
+
+}  // namespace assay
