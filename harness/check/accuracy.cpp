@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -17,6 +18,18 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool finite(double x) { return std::fabs(x) <= std::numeric_limits<double>::max(); }
+
+// The bucket of kErrorHistogramEdges, whose second and later edges are consecutive powers of two.
+size_t histogram_bin(double q) {
+  constexpr int kLast = static_cast<int>(kErrorHistogramEdges.size());
+  static_assert(kErrorHistogramEdges[0] == 0 && kErrorHistogramEdges[1] == 0x1p-12 &&
+                kErrorHistogramEdges[kLast - 1] == 0x1p6 && kLast == 1 + 19);
+  if (q == 0) return 0;
+  const auto bits = std::bit_cast<uint64_t>(q);
+  const int floor_log2 = static_cast<int>(bits >> 52) - 1023;
+  const int ceil_log2 = floor_log2 + ((bits & ((uint64_t{1} << 52) - 1)) != 0);
+  return static_cast<size_t>(std::clamp(ceil_log2 + 13, 1, kLast));
+}
 
 // Running sums of one tensor; the summary takes their means at the end.
 struct Totals {
@@ -57,6 +70,7 @@ class Judge {
 
   void finish() {
     if (totals_.with_bound > 0) {
+      summary_.histogram.assign(histogram_.begin(), histogram_.end());
       const auto n = static_cast<double>(totals_.with_bound);
       summary_.rms_q = std::sqrt(totals_.sum_q2 / n);
       summary_.mean_signed_q = totals_.sum_signed_q / n;
@@ -141,9 +155,7 @@ class Judge {
     ++totals_.with_bound;
     totals_.sum_q2 += q * q;
     totals_.sum_signed_q += signed_q;
-    const auto exponent = static_cast<int>(std::bit_cast<uint64_t>(q) >> 52) - 1023;
-    const int bin = std::clamp(exponent - kErrorHistogramFirst + 1, 0, static_cast<int>(kErrorHistogramEdges.size()));
-    ++summary_.histogram[static_cast<size_t>(bin)];
+    ++histogram_[histogram_bin(q)];
     if (q > summary_.max_q || summary_.worst_index < 0) {
       summary_.max_q = q;
       if (summary_.failures == 0) worst(i, got, hi + lo, e);
@@ -155,6 +167,7 @@ class Judge {
   const bool nan_unspecified_;
   ErrorSummary& summary_;
   Totals totals_;
+  std::array<int64_t, kErrorHistogramEdges.size() + 1> histogram_{};
 };
 
 }  // namespace
@@ -173,7 +186,6 @@ ErrorSummary judge_accuracy(const TensorSpec& spec, const std::byte* got, const 
                             reference.tensor, name_of(reference.dtype)));
   }
   ErrorSummary summary{.tensor = spec.name, .elements = static_cast<int64_t>(n)};
-  summary.histogram.assign(kErrorHistogramEdges.size() + 1, 0);
   with_dtype(spec.dtype, [&](auto type) {
     constexpr DType T = decltype(type)::value;
     Judge<T> judge(reference, bounds, contract, summary);

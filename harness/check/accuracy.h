@@ -15,7 +15,6 @@
 // Zeros otherwise compare by value.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 
@@ -23,19 +22,6 @@
 #include "record/record.h"
 
 namespace assay {
-
-// Edges of ErrorSummary::histogram, ascending: bin 0 counts q < kErrorHistogramEdges[0], bin i counts
-// edges[i-1] <= q < edges[i], the last bin what is at or above the last edge. Powers of two from 2^-20 to 2^4.
-inline constexpr int kErrorHistogramFirst = -20;
-inline constexpr std::array<double, 25> kErrorHistogramEdges = [] {
-  std::array<double, 25> edges{};
-  double edge = 0x1p-20;
-  for (double& e : edges) {
-    e = edge;
-    edge *= 2;
-  }
-  return edges;
-}();
 
 // Larger values of q are reported as this, so that sums of squares stay finite.
 inline constexpr double kLargestQ = 1e100;

@@ -1,10 +1,11 @@
 #include "check/bytes.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "check/hash.h"
 #include "check/rows.h"
 #include "core/error.h"
 
@@ -72,13 +73,12 @@ std::string describe(const TensorSpec& spec, const ByteDifference& d) {
 }
 
 uint64_t hash_elements(const TensorSpec& spec, const std::byte* data, uint64_t seed) {
-  XXH64_state_t state;
-  XXH64_reset(&state, seed);
+  Hasher hasher(seed);
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
   std::byte block[kBlock];
   for_each_row(spec, [&](const Row& row) {
     if (row.stride == 1) {
-      XXH64_update(&state, data + row.offset * size, static_cast<size_t>(row.count * size));
+      hasher.add(data + row.offset * size, static_cast<size_t>(row.count * size));
       return;
     }
     const int64_t at_once = kBlock / size;
@@ -87,10 +87,10 @@ uint64_t hash_elements(const TensorSpec& spec, const std::byte* data, uint64_t s
       for (int64_t j = 0; j < n; ++j) {
         std::memcpy(block + j * size, data + (row.offset + (i + j) * row.stride) * size, static_cast<size_t>(size));
       }
-      XXH64_update(&state, block, static_cast<size_t>(n * size));
+      hasher.add(block, static_cast<size_t>(n * size));
     }
   });
-  return XXH64_digest(&state);
+  return hasher.digest();
 }
 
 }  // namespace assay

@@ -29,8 +29,6 @@ bool proven_bits(const Reference& reference, size_t i, uint64_t& bits) {
 
 }  // namespace
 
-TruthBuilder::TruthBuilder() : state_(XXH64_createState()) { XXH64_reset(state_.get(), 0); }
-
 template <DType T>
 void TruthBuilder::add_elements(const Reference& reference) {
   constexpr size_t kBlock = 4096;
@@ -49,7 +47,7 @@ void TruthBuilder::add_elements(const Reference& reference) {
     }
     store_bits(T, block, static_cast<int64_t>(filled), bits);
     if (++filled == kBlock || i + 1 == reference.size()) {
-      XXH64_update(state_.get(), block, filled * size_of(T));
+      hasher_.add(block, filled * size_of(T));
       filled = 0;
     }
   }
@@ -64,8 +62,8 @@ void TruthBuilder::add(const Reference& reference) {
 }
 
 Truth TruthBuilder::finish() {
-  if (!straddling_.empty()) XXH64_update(state_.get(), straddling_.data(), straddling_.size() * sizeof(int64_t));
-  Truth truth{.hash = fmt::format("{:016x}", XXH64_digest(state_.get())),
+  if (!straddling_.empty()) hasher_.add(straddling_.data(), straddling_.size() * sizeof(int64_t));
+  Truth truth{.hash = fmt::format("{:016x}", hasher_.digest()),
               .elements = elements_,
               .straddling = static_cast<int64_t>(straddling_.size())};
   int64_t previous = -1;

@@ -3,14 +3,12 @@
 // which is right. Such straddling elements are left out of the hash (their indices go in instead) and counted.
 #pragma once
 
-#include <xxhash.h>
-
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "check/hash.h"
 #include "core/op.h"
 
 namespace assay {
@@ -29,14 +27,10 @@ struct Truth {
 // other. A NaN is the type's quiet NaN without sign; a zero has no sign unless the reference is bitwise.
 class TruthBuilder {
  public:
-  TruthBuilder();
   void add(const Reference& reference);
   Truth finish();
 
  private:
-  struct Free {
-    void operator()(XXH64_state_t* state) const { XXH64_freeState(state); }
-  };
   struct Sample {
     int64_t index = -1;
     uint64_t bits = 0;
@@ -45,7 +39,7 @@ class TruthBuilder {
   template <DType T>
   void add_elements(const Reference& reference);
 
-  std::unique_ptr<XXH64_state_t, Free> state_;
+  Hasher hasher_;
   int64_t elements_ = 0;
   std::vector<int64_t> straddling_;
   Sample first_, middle_, last_;
