@@ -1,0 +1,433 @@
+// check/: the enclosure against exact arithmetic (MPFR), and the verdicts that an accuracy check must not get wrong.
+#include "check/accuracy.h"
+
+#include <gtest/gtest.h>
+#include <mpfr.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "check/enclosure.h"
+#include "check/rows.h"
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// hi + lo + x rounded once to T: the sum is exact in 4400 bits, and the rounding is MPFR's emulation of a format.
+class Exact {
+ public:
+  Exact() { mpfr_inits2(4400, sum_, term_, nullptr); }
+  ~Exact() { mpfr_clears(sum_, term_, nullptr); }
+
+  double rounded(DType t, double hi, double lo, double x) {
+    mpfr_set_d(sum_, hi, MPFR_RNDN);
+    for (const double term : {lo, x}) {
+      mpfr_set_d(term_, term, MPFR_RNDN);
+      EXPECT_EQ(mpfr_add(sum_, sum_, term_, MPFR_RNDN), 0) << "4400 bits hold any sum of doubles";
+    }
+    if (!is_float(t)) {
+      mpfr_rint(term_, sum_, MPFR_RNDN);
+      return std::clamp(mpfr_get_d(term_, MPFR_RNDN), lowest(t), largest_finite(t));
+    }
+    const FloatFormat f = format_of(t);
+    mpfr_t y;
+    mpfr_init2(y, f.precision);
+    const mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
+    int ternary = mpfr_set(y, sum_, MPFR_RNDN);
+    mpfr_set_emin(f.min_exponent - f.precision + 2);  // MPFR's significands lie in [1/2, 1)
+    mpfr_set_emax(f.max_exponent + 1);
+    ternary = mpfr_check_range(y, ternary, MPFR_RNDN);
+    mpfr_subnormalize(y, ternary, MPFR_RNDN);
+    const double result = mpfr_get_d(y, MPFR_RNDN);
+    mpfr_set_emin(emin);
+    mpfr_set_emax(emax);
+    mpfr_clear(y);
+    return std::fabs(result) > largest_finite(t) ? std::copysign(kInf, result) : result;
+  }
+
+ private:
+  mpfr_t sum_, term_;
+};
+
+struct Sample {
+  double hi, lo, e;
+};
+
+// Sums near everything that rounding can get wrong in T: ties, subnormals, the overflow boundary, cancellation of r by
+// E.
+Sample draw(DType t, std::mt19937_64& random) {
+  const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  const int p = is_float(t) ? format_of(t).precision : 1;
+  double hi;
+  switch (random() % 5) {
+    case 0:  // any number of T
+      do hi = decode(t, random());
+      while (!std::isfinite(hi));
+      break;
+    case 1: {  // a tie of T
+      do hi = decode(t, random());
+      while (!std::isfinite(hi));
+      hi += is_float(t) && hi != 0 ? std::ldexp(1.0, std::max(std::ilogb(hi), format_of(t).min_exponent) - p) : 0.5;
+      break;
+    }
+    case 2:  // around overflow
+      hi = largest_finite(t) * (1 + (unit() - 0.5) * 0x1p-3);
+      if (!std::isfinite(hi)) hi = largest_finite(t);
+      break;
+    case 3:  // small, subnormal, or half of that
+      hi = is_float(t) ? std::ldexp(unit() * 16, format_of(t).min_exponent - static_cast<int>(random() % 40)) : unit();
+      break;
+    default:
+      hi = std::ldexp(unit() - 0.5, static_cast<int>(random() % 60) - 30);
+  }
+  if (random() % 2) hi = -hi;
+  const double ulp = std::max(std::fabs(hi), std::numeric_limits<double>::min()) * 0x1p-53;
+  const double lo = random() % 3 == 0 ? 0 : (unit() - 0.5) * ulp * std::ldexp(1.0, -static_cast<int>(random() % 60));
+  double e;
+  switch (random() % 6) {
+    case 0:
+      e = 0;
+      break;
+    case 1:
+      e = std::fabs(hi) * std::ldexp(unit(), -static_cast<int>(random() % 110));
+      break;
+    case 2:  // to a tie or near
+      e = std::fabs(hi - round_extended<DType::f32>(hi)) + (random() % 2 ? std::fabs(lo) : 0);
+      if (!std::isfinite(e)) e = 1;
+      break;
+    case 3:
+      e = std::fabs(hi) + (random() % 2 ? std::fabs(lo) : 0);
+      break;
+    case 4:
+      e = std::numeric_limits<double>::denorm_min() * static_cast<double>(random() % 9);
+      break;
+    default:
+      e = std::ldexp(unit(), static_cast<int>(random() % 300) - 200);
+  }
+  return {hi, lo, e};
+}
+
+class EveryType : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(DTypes, EveryType,
+                         testing::Values(DType::f64, DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::i32,
+                                         DType::i8, DType::u8),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(EveryType, EnclosureIsTheExactSumRoundedOnce) {
+  const DType t = GetParam();
+  const uint64_t seed = 4711;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  Exact exact;
+  for (int i = 0; i < 20000; ++i) {
+    const Sample s = draw(t, random);
+    const Interval got = with_dtype(t, [&](auto type) { return enclosure<decltype(type)::value>(s.hi, s.lo, s.e); });
+    ASSERT_EQ(got.low, exact.rounded(t, s.hi, s.lo, -s.e)) << s.hi << " + " << s.lo << " - " << s.e;
+    ASSERT_EQ(got.high, exact.rounded(t, s.hi, s.lo, s.e)) << s.hi << " + " << s.lo << " + " << s.e;
+  }
+}
+
+// One output tensor with its oracle, bounds and contract, as a judge holds them.
+struct Trial {
+  TensorSpec spec;
+  Reference reference;
+  Bounds bounds;
+  Contract contract;
+  std::vector<std::byte> got;
+
+  Trial(DType t, size_t n) {
+    spec = {.name = "y", .dtype = t, .shape = {static_cast<int64_t>(n)}, .strides = {1}, .role = Role::output};
+    reference = {.tensor = "y", .dtype = t};
+    reference.hi.assign(n, 0);
+    reference.lo.assign(n, 0);
+    reference.e_ref.assign(n, 0);
+    bounds.e_alg.assign(n, 0);
+    bounds.evidence.assign(n, Evidence::rigorous);
+    got.resize(n * size_of(t));
+  }
+  void set(size_t i, double value) { set_bits(i, encode(spec.dtype, value)); }
+  void set_bits(size_t i, uint64_t bits) { store_bits(spec.dtype, got.data(), static_cast<int64_t>(i), bits); }
+  ErrorSummary judge() const { return judge_accuracy(spec, got.data(), reference, bounds, contract); }
+  Outcome outcome() const {
+    const ErrorSummary s = judge();
+    return accuracy_check({&s, 1}).outcome;
+  }
+};
+
+// One element: r, E and what the kernel gave.
+Outcome judged(DType t, double r, double e, double got, Evidence evidence = Evidence::rigorous) {
+  Trial trial(t, 1);
+  trial.reference.hi[0] = r;
+  trial.bounds.e_alg[0] = e;
+  trial.bounds.evidence[0] = evidence;
+  trial.set(0, got);
+  return trial.outcome();
+}
+
+// The next number of T beyond `v` in the direction of `sign`; NaN where there is none.
+double beyond(DType t, double v, int sign) {
+  if (!is_float(t)) {
+    const double next = v + sign;
+    return next < lowest(t) || next > largest_finite(t) ? kNan : next;
+  }
+  if (std::isinf(v) && (v > 0) == (sign > 0)) return kNan;
+  if (v == 0) return sign * smallest_subnormal(t);
+  if (std::isinf(v)) return std::copysign(largest_finite(t), v);
+  const uint64_t bits = encode(t, v);
+  const double next = decode(t, (v > 0) == (sign > 0) ? bits + 1 : bits - 1);
+  return next == next ? next : kNan;
+}
+
+TEST_P(EveryType, CorrectRoundingNeverFailsAndOneUlpBeyondAlwaysDoes) {
+  const DType t = GetParam();
+  const uint64_t seed = 815;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  constexpr size_t kElements = 10000;
+  Trial inside(t, kElements), below(t, kElements), above(t, kElements);
+  Exact exact;
+  int64_t can_lie_below = 0, can_lie_above = 0;
+  for (size_t i = 0; i < kElements; ++i) {
+    const Sample s = draw(t, random);
+    for (Trial* trial : {&inside, &below, &above}) {
+      trial->reference.hi[i] = s.hi;
+      trial->reference.lo[i] = s.lo;
+      trial->bounds.e_alg[i] = s.e / 2;
+      trial->reference.e_ref[i] = s.e / 2;
+    }
+    // s.e / 2 twice is s.e, except for odd multiples of the smallest subnormal.
+    const double e = s.e / 2 + s.e / 2;
+    const double fraction = random() % 4 == 0 ? 1 : static_cast<double>(random() >> 11) * 0x1p-53;
+    inside.set(i, exact.rounded(t, s.hi, s.lo, (random() % 2 ? fraction : -fraction) * e));
+    const double low = beyond(t, exact.rounded(t, s.hi, s.lo, -e), -1);
+    const double high = beyond(t, exact.rounded(t, s.hi, s.lo, e), 1);
+    can_lie_below += low == low;
+    can_lie_above += high == high;
+    below.set(i, low == low ? low : exact.rounded(t, s.hi, s.lo, 0));
+    above.set(i, high == high ? high : exact.rounded(t, s.hi, s.lo, 0));
+  }
+  EXPECT_EQ(inside.judge().failures, 0);
+  EXPECT_EQ(below.judge().failures, can_lie_below);
+  EXPECT_EQ(above.judge().failures, can_lie_above);
+  EXPECT_GT(can_lie_below, 2000);  // half of what is drawn saturates in u8
+  EXPECT_GT(can_lie_above, 2000);
+}
+
+TEST(Accuracy, AFiniteValueIsNeitherNanNorInfinity) {
+  EXPECT_EQ(judged(DType::f32, kNan, 0, 1), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, kNan, kInf, 1), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, kInf, 1e30, 3e38), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, kInf, kInf, -kInf), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, 1, 1e-3, kNan), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, 1, kInf, kNan), Outcome::fail) << "an infinite bound does not excuse NaN";
+  EXPECT_EQ(judged(DType::f32, 1, 1e-3, kInf), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, kNan, 0, kNan), Outcome::pass);
+  EXPECT_EQ(judged(DType::f32, -kInf, 0, -kInf), Outcome::pass);
+}
+
+TEST(Accuracy, ANanBoundPassesNothing) {
+  EXPECT_EQ(judged(DType::f32, 1, kNan, 1), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, 1, -1, 1), Outcome::fail) << "nor does a negative one";
+}
+
+TEST(Accuracy, NanPolicyUnspecifiedExcusesOnlyNanResults) {
+  Trial trial(DType::f32, 2);
+  trial.contract.nan_policy = ASSAY_NAN_UNSPECIFIED;
+  trial.reference.hi = {kNan, 1};
+  trial.set(0, 5);
+  trial.set(1, 1);
+  EXPECT_EQ(trial.judge().failures, 0);
+  EXPECT_EQ(trial.judge().no_evidence, 1);
+  trial.set(1, kNan);
+  EXPECT_EQ(trial.judge().failures, 1) << "NaN must not spread to an element it has nothing to do with";
+}
+
+TEST(Accuracy, OverflowIsTheTypesOwn) {
+  EXPECT_EQ(judged(DType::f16, 65519.99, 0, 65504), Outcome::pass);
+  EXPECT_EQ(judged(DType::f16, 65520, 0, kInf), Outcome::pass);
+  EXPECT_EQ(judged(DType::f16, 65520, 0, 65504), Outcome::fail);
+  EXPECT_EQ(judged(DType::f16, 65519, 2, kInf), Outcome::pass) << "the interval reaches over the boundary";
+  EXPECT_EQ(judged(DType::f16, 65519, 2, 65504), Outcome::pass);
+  EXPECT_EQ(judged(DType::f16, 1e9, 1, 65504), Outcome::fail);
+  EXPECT_EQ(judged(DType::i8, 200, 0, 127), Outcome::pass);
+  EXPECT_EQ(judged(DType::i8, -kInf, 0, -128), Outcome::pass);
+  EXPECT_EQ(judged(DType::u8, -3, 0, 0), Outcome::pass);
+  EXPECT_EQ(judged(DType::u8, 300, 0, 44), Outcome::fail) << "wrapped instead of saturated";
+  Trial trial(DType::e4m3, 2);
+  trial.reference.hi = {460, 500};
+  trial.set(0, 448);
+  trial.set_bits(1, 0x7f);
+  EXPECT_EQ(trial.judge().failures, 0);
+  trial.set_bits(0, 0x7f);
+  EXPECT_EQ(trial.judge().failures, 1);
+}
+
+TEST(Accuracy, TiesOfIntegersAllowBothNeighboursOnlyWithinTheBound) {
+  EXPECT_EQ(judged(DType::i8, 2.5, 0, 2), Outcome::pass);
+  EXPECT_EQ(judged(DType::i8, 2.5, 0, 3), Outcome::fail);
+  EXPECT_EQ(judged(DType::i8, 2.5, 1e-9, 3), Outcome::pass);
+  EXPECT_EQ(judged(DType::i8, 2.49, 1e-9, 3), Outcome::fail);
+}
+
+TEST(Accuracy, ExactIgnoresTheAlgorithmsBound) {
+  EXPECT_EQ(judged(DType::f32, 7, 1, 7, Evidence::exact), Outcome::pass);
+  EXPECT_EQ(judged(DType::f32, 7, 1, std::nextafterf(7, 8), Evidence::exact), Outcome::fail);
+}
+
+TEST(Accuracy, ZerosCompareByValueUnlessBitwise) {
+  Trial trial(DType::f32, 1);
+  trial.set(0, -0.0);
+  EXPECT_EQ(trial.judge().failures, 0);
+  trial.reference.bitwise = true;
+  EXPECT_EQ(trial.judge().failures, 1);
+  trial.reference.hi[0] = -0.0;
+  EXPECT_EQ(trial.judge().failures, 0);
+}
+
+TEST(Accuracy, WithoutEvidenceInfinitiesPassAndFiniteErrorsDoNot) {
+  for (const double got : {kInf, -kInf, kNan, 1.0}) {
+    Trial trial(DType::f32, 1);
+    trial.reference.hi[0] = 1;
+    trial.bounds.evidence[0] = Evidence::no_evidence;
+    trial.set(0, got);
+    EXPECT_EQ(trial.judge().failures, 0) << got;
+    EXPECT_EQ(trial.outcome(), Outcome::weak) << "no evidence is not a pass";
+  }
+  EXPECT_EQ(judged(DType::f32, 1, 1e-6, 2, Evidence::no_evidence), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, kInf, 0, 2, Evidence::no_evidence), Outcome::fail);
+  EXPECT_EQ(judged(DType::f32, kInf, 0, kNan, Evidence::no_evidence), Outcome::weak);
+}
+
+TEST(Accuracy, UnknownDepthAndVacuousBoundsAreWeak) {
+  EXPECT_EQ(judged(DType::f32, 1, 1e-3, 1, Evidence::weak), Outcome::weak);
+  EXPECT_EQ(judged(DType::f32, 1, 2, 1), Outcome::weak);
+  EXPECT_EQ(judged(DType::f32, 0, 1e-44, 0), Outcome::pass) << "an underflow term is not vacuous";
+  Trial trial(DType::f32, 3);
+  trial.reference.hi = {1, 1, 0};
+  trial.bounds.e_alg = {0.1, 0.1, 0.1};
+  trial.set(0, 1);
+  trial.set(1, 1);
+  EXPECT_EQ(trial.judge().vacuous, 1);
+  EXPECT_EQ(trial.outcome(), Outcome::pass);
+}
+
+// A whole-tensor metric, or a check of the first batch alone, lets each of these pass.
+TEST(Accuracy, OneWrongElementAnywhereFails) {
+  constexpr int64_t kBatch = 7, kRows = 5, kCols = 33, kLd = 40;
+  TensorSpec spec{.name = "y",
+                  .dtype = DType::f32,
+                  .shape = {kBatch, kRows, kCols},
+                  .strides = {kRows * kLd + 11, kLd, 1},
+                  .role = Role::output};
+  const auto n = static_cast<size_t>(spec.elements());
+  Reference reference{.tensor = "y", .dtype = DType::f32};
+  reference.lo.assign(n, 0);
+  reference.e_ref.assign(n, 0);
+  std::vector<float> memory(static_cast<size_t>(spec.span_elements()), 1e30f);
+  for (size_t i = 0; i < n; ++i) {
+    reference.hi.push_back(static_cast<double>(i) + 1);
+    memory[static_cast<size_t>(offset_of(spec, static_cast<int64_t>(i)))] = static_cast<float>(i + 1);
+  }
+  const Bounds bounds{std::vector<double>(n, 1e-3), std::vector<Evidence>(n, Evidence::rigorous)};
+  const auto* bytes = reinterpret_cast<const std::byte*>(memory.data());
+  EXPECT_EQ(judge_accuracy(spec, bytes, reference, bounds, {}).failures, 0);
+  for (int64_t i = 0; i < spec.elements(); ++i) {
+    float& element = memory[static_cast<size_t>(offset_of(spec, i))];
+    const float right = element;
+    element = 0;
+    const ErrorSummary summary = judge_accuracy(spec, bytes, reference, bounds, {});
+    ASSERT_EQ(summary.failures, 1);
+    ASSERT_EQ(summary.worst_index, i);
+    element = right;
+  }
+}
+
+TEST(Accuracy, DetailNamesElementValuesAndBound) {
+  Trial trial(DType::f32, 20);
+  for (size_t i = 0; i < 20; ++i) trial.bounds.e_alg[i] = 1e-7;
+  trial.reference.hi[12] = 0.25;
+  trial.set(12, 0.5);
+  const ErrorSummary summary = trial.judge();
+  const CheckResult result = accuracy_check({&summary, 1});
+  EXPECT_EQ(result.detail, "y[12] got 0.5 want 0.25 bound 1e-07 (T1); 1 of 20 elements fail");
+  EXPECT_EQ(result.verdict, Verdict::wrong);
+}
+
+TEST(Accuracy, StatisticsAreThoseOfTheDefinitions) {
+  Trial trial(DType::f32, 4);
+  trial.reference.hi = {1, 1, 1, -1};
+  trial.bounds.e_alg.assign(4, 0x1p-20);
+  trial.set(0, 1);
+  trial.set(1, 1 + 0x1p-22);     // 2 ulp, q = 1/4
+  trial.set(2, 1 - 0x1p-21);     // -8 ulp of the binade below, q = 1/2
+  trial.set(3, -(1 + 0x1p-20));  // -8 ulp, q = 1
+  const ErrorSummary s = trial.judge();
+  EXPECT_EQ(s.failures, 0);
+  EXPECT_EQ(s.max_q, 1);
+  EXPECT_EQ(s.worst_index, 3);
+  EXPECT_DOUBLE_EQ(s.rms_q, std::sqrt((0.0625 + 0.25 + 1) / 4));
+  EXPECT_DOUBLE_EQ(s.mean_signed_q, (0.25 - 0.5 - 1) / 4);
+  EXPECT_DOUBLE_EQ(s.misrounded, 0.75);
+  EXPECT_DOUBLE_EQ(s.mean_signed_ulps, (2 - 8 - 8) / 4.0);
+  ASSERT_EQ(s.histogram.size(), kErrorHistogramEdges.size() + 1);
+  int64_t total = 0;
+  for (size_t bin = 0; bin < s.histogram.size(); ++bin) {
+    total += s.histogram[bin];
+    for (const double q : {0.0, 0.25, 0.5, 1.0}) {
+      const bool in_bin = (bin == 0 || q > kErrorHistogramEdges[bin - 1]) &&
+                          (bin == kErrorHistogramEdges.size() || q <= kErrorHistogramEdges[bin]);
+      if (in_bin) {
+        EXPECT_EQ(s.histogram[bin], 1) << bin;
+      }
+    }
+  }
+  EXPECT_EQ(total, 4);
+}
+
+TEST(Accuracy, AReferenceOfAnotherSizeIsAFaultOfTheHarness) {
+  Trial trial(DType::f32, 4);
+  trial.reference.hi.pop_back();
+  EXPECT_THROW(trial.judge(), Error);
+  Trial other(DType::f32, 4);
+  other.bounds.evidence.clear();
+  EXPECT_THROW(other.judge(), Error);
+  Trial named(DType::f32, 4);
+  named.reference.tensor = "z";
+  EXPECT_THROW(named.judge(), Error);
+  ErrorSummary partly{.tensor = "y", .elements = 8, .rigorous = 4};
+  EXPECT_THROW(accuracy_check({&partly, 1}), Error) << "only batch 0 was judged";
+  EXPECT_EQ(accuracy_check({}).outcome, Outcome::skipped);
+}
+
+TEST(Rows, CoverEveryElementOnceInLogicalOrder) {
+  const uint64_t seed = 99;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int trial = 0; trial < 2000; ++trial) {
+    TensorSpec spec{.name = "y"};
+    const size_t rank = random() % 5;
+    for (size_t axis = 0; axis < rank; ++axis) spec.shape.push_back(static_cast<int64_t>(random() % 4));
+    spec.strides = row_major(spec.shape, static_cast<int64_t>(random() % 2));
+    if (rank > 1 && random() % 2) std::swap(spec.strides[0], spec.strides[rank - 1]);
+    for (size_t axis = 0; axis < rank; ++axis) {
+      if (spec.shape[axis] == 1 && random() % 2) spec.strides[axis] = 1000;  // size-1 axes may have any stride
+    }
+    int64_t next = 0;
+    for_each_row(spec, [&](const Row& row) {
+      ASSERT_EQ(row.logical, next);
+      for (int64_t j = 0; j < row.count; ++j) {
+        ASSERT_EQ(row.offset + j * row.stride, offset_of(spec, row.logical + j));
+      }
+      next += row.count;
+    });
+    ASSERT_EQ(next, spec.elements());
+  }
+}
+
+}  // namespace
+}  // namespace assay
