@@ -14,6 +14,7 @@
 
 #include <assay/kernel.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -142,7 +143,7 @@ HWY_INLINE hn::Vec<D> load_lanes(D d, const hn::TFromD<D>* from, size_t count) {
   return hn::MaskedLoad(hn::FirstN(d, count), d, from);
 #else
   HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())] = {};
-  std::memcpy(lanes, from, count * sizeof(lanes[0]));
+  std::memcpy(lanes, from, std::min(count, hn::MaxLanes(D())) * sizeof(lanes[0]));
   return hn::Load(d, lanes);
 #endif
 }
@@ -154,7 +155,7 @@ HWY_INLINE void store_lanes(D d, hn::Vec<D> v, hn::TFromD<D>* to, size_t count) 
 #else
   HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
   hn::Store(v, d, lanes);
-  std::memcpy(to, lanes, count * sizeof(lanes[0]));
+  std::memcpy(to, lanes, std::min(count, hn::MaxLanes(D())) * sizeof(lanes[0]));
 #endif
 }
 

@@ -1,0 +1,86 @@
+// Packing: copies a block of a matrix into scratch, converted to the type that is summed and laid out as the
+// micro-kernel reads it: `rows` of the block become rows of the copy, or its columns when it is transposed.
+#if defined(ASSAY_KERNELS_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASSAY_KERNELS_GEMM_PACK_INL_H
+#undef ASSAY_KERNELS_GEMM_PACK_INL_H
+#else
+#define ASSAY_KERNELS_GEMM_PACK_INL_H
+#endif
+
+#include <algorithm>
+
+#include "common/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::gemm::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace assay::simd::HWY_NAMESPACE;
+
+// to[r][c] = from[r][c], and zero for columns in [columns, width).
+template <class T, class Sum = ComputeOf<T>>
+void copy_block(const T* from, int64_t from_stride, int64_t rows, int64_t columns, Sum* to, int64_t to_stride,
+                int64_t width) {
+  const hn::ScalableTag<Sum> d;
+  const int64_t lanes = hn::Lanes(d);
+  for (int64_t r = 0; r < rows; ++r, from += from_stride, to += to_stride) {
+    int64_t c = 0;
+    for (; c + lanes <= columns; c += lanes) hn::StoreU(load(d, from + c), d, to + c);
+    if (c < columns) {
+      store_n(d, load_n(d, from + c, columns - c), to + c, std::min(lanes, width - c));
+      c += lanes;
+    }
+    for (; c < width; c += lanes) store_n(d, hn::Zero(d), to + c, std::min(lanes, width - c));
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR  // which has vectors of one lane
+// Square blocks that fill one 128-bit vector a row; to and from as in transpose_block.
+template <class T>
+HWY_INLINE void transpose_square(const T* from, int64_t from_stride, float* to, int64_t to_stride) {
+  const hn::CappedTag<float, 4> d;
+  const auto r0 = load(d, from), r1 = load(d, from + from_stride);
+  const auto r2 = load(d, from + 2 * from_stride), r3 = load(d, from + 3 * from_stride);
+  const auto low01 = hn::InterleaveLower(d, r0, r1), low23 = hn::InterleaveLower(d, r2, r3);
+  const auto high01 = hn::InterleaveUpper(d, r0, r1), high23 = hn::InterleaveUpper(d, r2, r3);
+  hn::StoreU(hn::ConcatLowerLower(d, low23, low01), d, to);
+  hn::StoreU(hn::ConcatUpperUpper(d, low23, low01), d, to + to_stride);
+  hn::StoreU(hn::ConcatLowerLower(d, high23, high01), d, to + 2 * to_stride);
+  hn::StoreU(hn::ConcatUpperUpper(d, high23, high01), d, to + 3 * to_stride);
+}
+
+HWY_INLINE void transpose_square(const double* from, int64_t from_stride, double* to, int64_t to_stride) {
+  const hn::CappedTag<double, 2> d;
+  const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + from_stride);
+  hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + to_stride);
+}
+#endif
+
+// to[c][r] = from[r][c], and zero for r in [rows, height).
+template <class T, class Sum = ComputeOf<T>>
+void transpose_block(const T* from, int64_t from_stride, int64_t rows, int64_t columns, Sum* to, int64_t to_stride,
+                     int64_t height) {
+  int64_t full_rows = 0, full_columns = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr int64_t kSquare = 16 / sizeof(Sum);
+  full_rows = rows / kSquare * kSquare;
+  full_columns = columns / kSquare * kSquare;
+  for (int64_t r = 0; r < full_rows; r += kSquare) {
+    for (int64_t c = 0; c < full_columns; c += kSquare) {
+      transpose_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+    }
+  }
+#endif
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = r < full_rows ? full_columns : 0; c < columns; ++c) {
+      to[c * to_stride + r] = load_one(from + r * from_stride + c);
+    }
+  }
+  if (rows == height) return;
+  for (int64_t c = 0; c < columns; ++c) std::fill(to + c * to_stride + rows, to + c * to_stride + height, Sum{0});
+}
+
+}  // namespace assay::gemm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
