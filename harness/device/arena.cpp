@@ -32,6 +32,7 @@ bool Arena::reserve(uint64_t bytes) {
   if (mapped == MAP_FAILED) throw_system_error("mmap of the arena", __FILE__, __LINE__);
   data_ = static_cast<std::byte*>(mapped);
   size_ = size;
+  ++generation_;
   return true;
 }
 

@@ -19,12 +19,14 @@ class Arena {
   bool reserve(uint64_t bytes);
 
   int file() const { return file_; }
+  uint64_t generation() const { return generation_; }  // of the file; descriptors are reused, this is not
   uint64_t size() const { return size_; }
   std::byte* data() { return data_; }
 
  private:
   void close();
   int file_ = -1;
+  uint64_t generation_ = 0;
   uint64_t size_ = 0;
   std::byte* data_ = nullptr;
 };

@@ -1,5 +1,6 @@
-// The coordinator's end of a judge: starts the judge process, asks it questions one at a time, and reads its answers. The
-// coordinator itself touches no kernel and no device. One judge a device; it starts and replaces its workers itself.
+// The coordinator's end of a judge: starts the judge process, asks it questions one at a time, and reads its answers.
+// The coordinator itself touches no kernel and no device. One judge a device; it starts and replaces its workers
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +55,8 @@ class JudgeClient {
   JudgeClient(const JudgeClient&) = delete;
   JudgeClient& operator=(const JudgeClient&) = delete;
 
-  // The kernels in a module. A module that cannot be used (no such file, missing symbol, other ABI version, a crash while
-  // loading) throws UsageError with the reason; the judge goes on.
+  // The kernels in a module. A module that cannot be used (no such file, missing symbol, other ABI version, a crash
+  // while loading) throws UsageError with the reason; the judge goes on.
   std::vector<KernelInfo> load(const std::filesystem::path& module);
 
   // Every correctness check of one case on one kernel. Never throws for what a kernel does: that is in the record.

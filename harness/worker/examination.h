@@ -1,0 +1,27 @@
+// Every correctness check of one case on one kernel, in the order of the table in record/verdict.cpp. Two workers take
+// part: `first` does nearly all of it, `second` is the other process that "same-restart" compares with.
+#pragma once
+
+#include "core/op.h"
+#include "device/arena.h"
+#include "record/record.h"
+#include "worker/judge_client.h"
+#include "worker/oracle_cache.h"
+#include "worker/subject.h"
+
+namespace assay {
+
+struct Court {
+  const JudgeSettings* settings;
+  Subject* first;
+  Subject* second;
+  Subject* timing;  // takes no part; named so that it is not taken for a stray process
+  Arena* arena;
+  OracleCache* oracles;
+};
+
+// The record, without verdict and without the checks against goldens ("truth", "golden-bits", "statistical"), which the
+// coordinator adds. Whatever the kernel does is in the record; only errors of the harness throw.
+Record examine(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c);
+
+}  // namespace assay

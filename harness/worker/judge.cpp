@@ -1,0 +1,202 @@
+#include "worker/judge.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/error.h"
+#include "load/elf.h"
+#include "measure/samples_file.h"
+#include "measure/summary.h"
+#include "record/json.h"
+#include "worker/channel.h"
+#include "worker/examination.h"
+#include "worker/timing.h"
+#include "worker/trial.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Correctness workers take turns on few cores: threads that wait must not spin.
+Environment correctness_environment() { return {{"OMP_WAIT_POLICY", "passive"}, {"OMP_DYNAMIC", "false"}}; }
+Environment timing_environment() { return {{"OMP_PROC_BIND", "close"}, {"OMP_DYNAMIC", "false"}}; }
+
+JudgeSettings settings_from_json(const json& value) {
+  JudgeSettings settings;
+  settings.worker_program = value.at("worker_program").get<std::string>();
+  for (const json& folder : value.at("library_path")) settings.library_path.emplace_back(folder.get<std::string>());
+  settings.oracle_cache = value.at("oracle_cache").get<std::string>();
+  settings.threads = value.at("threads");
+  settings.deadline_seconds = value.at("deadline_seconds");
+  settings.memory_limit_bytes = value.at("memory_limit_bytes");
+  return settings;
+}
+
+class Judge {
+ public:
+  Judge(const JudgeSettings& settings, const OpRegistry& ops)
+      : settings_(settings),
+        ops_(ops),
+        first_(settings_, correctness_environment()),
+        second_(settings_, correctness_environment()),
+        timing_(settings_, timing_environment()),
+        oracles_(settings_.oracle_cache, build_id_of("/proc/self/exe")) {
+    for (Subject* subject : {&first_, &second_, &timing_}) {
+      subject->before_end = [this](pid_t pid) { note_libraries(pid); };
+    }
+  }
+
+  json answer_to(const json& message) {
+    const std::string what = message.at("do");
+    if (what == "load") return load(message.at("module"));
+    if (what == "check") return check(message);
+    if (what == "sample") return sample(message);
+    if (what == "libraries") return libraries();
+    throw Error("unknown message '" + what + "'");
+  }
+
+ private:
+  json load(const std::string& file) {
+    turn_to(file);
+    json answer;
+    try {
+      answer = first_.ask({{"do", "load"}, {"module", file}});
+    } catch (const ProcessLost& lost) {
+      throw UsageError("module " + file + ": loading it: the worker " + lost.what());
+    } catch (const LaunchFailed& refused) {
+      throw UsageError(refused.what());
+    }
+    const std::string hash = code_hash_of(file);
+    for (json& kernel : answer.at("kernels")) {
+      kernel["module"] = file;
+      kernel["module_hash"] = hash;
+      const KernelInfo info{file,
+                            hash,
+                            kernel.at("op"),
+                            kernel.at("name"),
+                            kernel.at("target"),
+                            contract_from_json(kernel.at("contract"))};
+      kernels_[file + "\n" + info.op + "/" + info.name] = info;
+    }
+    return answer;
+  }
+
+  // One module set a correctness worker: another module gets fresh processes.
+  void turn_to(const std::string& file) {
+    if (file == module_) return;
+    first_.restart();
+    second_.restart();
+    module_ = file;
+  }
+
+  const KernelInfo& kernel(const json& message) {
+    const std::string file = message.at("module"), op = message.at("op"), name = message.at("kernel");
+    const auto found = kernels_.find(file + "\n" + op + "/" + name);
+    if (found == kernels_.end()) throw Error("no kernel " + op + "/" + name + " was loaded from " + file);
+    return found->second;
+  }
+
+  json check(const json& message) {
+    const KernelInfo& info = kernel(message);
+    turn_to(info.module.string());
+    const Case c = ops_.parse_case(message.at("case").get<std::string>());
+    const Court court{&settings_, &first_, &second_, &timing_, &arena_, &oracles_};
+    return {{"record", to_json(examine(court, info, ops_.named(info.op), c))}};
+  }
+
+  json sample(const json& message) {
+    const KernelInfo& info = kernel(message);
+    const Case c = ops_.parse_case(message.at("case").get<std::string>());
+    const std::filesystem::path folder = message.at("samples_folder").get<std::string>();
+    Trial::Setting setting{.threads = settings_.threads, .offset = c.integer("offset")};
+    Trial trial(timing_, arena_, info, ops_.named(info.op), c, setting);
+    if (!trial.refusal().empty()) throw Error("a case that passed is now refused: " + trial.refusal());
+    trial.map();
+    trial.fill(static_cast<uint64_t>(c.integer("seed")));
+    const json answer = trial.time({{"label", c.kernel_id(info.name)},
+                                    {"warm", message.at("warm")},
+                                    {"cold", message.at("cold")},
+                                    {"seconds", message.at("seconds")}});
+    Record timed;
+    for (const char* metric : {"first_call", "warm", "cold"}) {
+      const SampleSet samples = sample_set_from_json(answer.at(metric));
+      const std::string file = samples_file_name(c.kernel_id(info.name), metric);
+      write_samples(folder / std::filesystem::path(file).filename(), c.kernel_id(info.name), metric, samples);
+      timed.latency.push_back(summarize(metric, samples, file));
+    }
+    SampleSet prepare;
+    prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
+    timed.latency.push_back(summarize("prepare", prepare, ""));
+    return {{"record", to_json(timed)}};
+  }
+
+  void note_libraries(pid_t pid) {
+    for (const std::string& file : mapped_files(pid)) {
+      if (file.find(".so") == std::string::npos || libraries_.count(file) != 0) continue;
+      libraries_[file] = {build_id_of(file), version_in_name(file)};
+    }
+  }
+
+  json libraries() {
+    for (Subject* subject : {&first_, &second_, &timing_}) {
+      if (subject->running()) note_libraries(subject->pid());
+    }
+    json found = json::array();
+    for (const auto& [path, facts] : libraries_) {
+      found.push_back({{"path", path}, {"build_id", facts.first}, {"version", facts.second}});
+    }
+    return {{"libraries", found}};
+  }
+
+  JudgeSettings settings_;
+  const OpRegistry& ops_;
+  Subject first_, second_, timing_;
+  Arena arena_;
+  OracleCache oracles_;
+  std::string module_;  // the correctness workers are for
+  std::map<std::string, KernelInfo> kernels_;
+  std::map<std::string, std::pair<std::string, std::string>> libraries_;  // path -> build-id, version
+};
+
+}  // namespace
+
+json settings_to_json(const JudgeSettings& settings) {
+  json folders = json::array();
+  for (const auto& folder : settings.library_path) folders.push_back(folder.string());
+  return {{"worker_program", settings.worker_program.string()}, {"library_path", folders},
+          {"oracle_cache", settings.oracle_cache.string()},     {"threads", settings.threads},
+          {"deadline_seconds", settings.deadline_seconds},      {"memory_limit_bytes", settings.memory_limit_bytes}};
+}
+
+void serve_judge(int socket, const OpRegistry& ops) {
+  Channel channel(socket);
+  std::optional<Judge> judge;
+  try {
+    while (true) {
+      const json message = channel.receive();
+      json answer;
+      try {
+        if (message.at("do") == "settings") {
+          judge.emplace(settings_from_json(message), ops);
+          answer = {{"ok", true}};
+        } else if (!judge) {
+          throw Error("the first message must be the settings");
+        } else {
+          answer = judge->answer_to(message);
+        }
+      } catch (const UsageError& e) {
+        answer = {{"usage", e.what()}};
+      } catch (const std::exception& e) {
+        answer = {{"error", e.what()}};
+      }
+      channel.send(answer);
+    }
+  } catch (const ChannelClosed&) {
+    // The coordinator is done.
+  }
+}
+
+}  // namespace assay

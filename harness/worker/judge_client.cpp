@@ -1,0 +1,85 @@
+#include "worker/judge_client.h"
+
+#include <unistd.h>
+
+#include "core/error.h"
+#include "record/json.h"
+#include "worker/judge.h"
+#include "worker/process.h"
+
+namespace assay {
+
+using nlohmann::json;
+
+struct JudgeClient::Impl {
+  explicit Impl(const JudgeSettings& settings)
+      : process({.program = settings.judge_program.string(),
+                 .arguments = {std::to_string(::getpid())},
+                 .capture_output = false}) {
+    json hello = settings_to_json(settings);
+    hello["do"] = "settings";
+    ask(hello);
+  }
+
+  json ask(const json& message) {
+    try {
+      json answer = process.request(message);
+      if (const auto usage = answer.find("usage"); usage != answer.end()) throw UsageError(usage->get<std::string>());
+      if (const auto error = answer.find("error"); error != answer.end()) throw Error(error->get<std::string>());
+      return answer;
+    } catch (const ProcessLost& lost) {
+      throw JudgeDied(std::string("the judge ") + lost.what());
+    }
+  }
+
+  Process process;
+};
+
+namespace {
+
+json naming(const char* what, const KernelInfo& kernel, const Case& c) {
+  return {
+      {"do", what}, {"module", kernel.module.string()}, {"op", kernel.op}, {"kernel", kernel.name}, {"case", c.id()}};
+}
+
+}  // namespace
+
+JudgeClient::JudgeClient(const JudgeSettings& settings) : impl_(std::make_unique<Impl>(settings)) {}
+JudgeClient::~JudgeClient() = default;
+
+int JudgeClient::pid() const { return impl_->process.pid(); }
+
+std::vector<KernelInfo> JudgeClient::load(const std::filesystem::path& module) {
+  std::vector<KernelInfo> kernels;
+  const std::string file = std::filesystem::absolute(module).lexically_normal().string();
+  const json answer = impl_->ask({{"do", "load"}, {"module", file}});
+  for (const json& kernel : answer.at("kernels")) {
+    kernels.push_back({file, kernel.at("module_hash"), kernel.at("op"), kernel.at("name"), kernel.at("target"),
+                       contract_from_json(kernel.at("contract"))});
+  }
+  return kernels;
+}
+
+Record JudgeClient::check(const KernelInfo& kernel, const Case& c) {
+  return record_from_json(impl_->ask(naming("check", kernel, c)).at("record"));
+}
+
+void JudgeClient::sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) {
+  json message = naming("sample", kernel, c);
+  message["warm"] = plan.warm_samples;
+  message["cold"] = plan.cold_samples;
+  message["seconds"] = plan.seconds_at_most;
+  message["samples_folder"] = plan.samples_folder.string();
+  record.latency = record_from_json(impl_->ask(message).at("record")).latency;
+}
+
+std::vector<LoadedLibrary> JudgeClient::libraries() {
+  std::vector<LoadedLibrary> found;
+  const json answer = impl_->ask({{"do", "libraries"}});
+  for (const json& library : answer.at("libraries")) {
+    found.push_back({library.at("path"), library.at("build_id"), library.at("version")});
+  }
+  return found;
+}
+
+}  // namespace assay

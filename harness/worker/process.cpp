@@ -1,0 +1,203 @@
+#include "worker/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+#include "core/error.h"
+
+extern char** environ;
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kOutputKept = 4096;
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
+}
+
+// This process's environment with `added` in place of what has the same name.
+std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& added) {
+  std::vector<std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto replaced = [&](const auto& pair) { return text.substr(0, text.find('=')) == pair.first; };
+    if (std::none_of(added.begin(), added.end(), replaced)) merged.emplace_back(text);
+  }
+  for (const auto& [name, value] : added) merged.push_back(name + "=" + value);
+  return merged;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& s : strings) pointers.push_back(s.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Between fork and exec: async-signal-safe calls only.
+[[noreturn]] void become(char* const* argv, char* const* envp, int channel, int output, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  if (channel == kChannelDescriptor) {
+    ::fcntl(channel, F_SETFD, 0);
+  } else {
+    ::dup2(channel, kChannelDescriptor);
+  }
+  ::execve(argv[0], argv, envp);
+  ::_exit(127);
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  DIR* folder = ::opendir(tasks.c_str());
+  if (folder == nullptr) return children;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (entry->d_name[0] == '.') continue;
+    std::ifstream in(tasks + "/" + entry->d_name + "/children");
+    for (pid_t child; in >> child;) children.push_back(child);
+  }
+  ::closedir(folder);
+  return children;
+}
+
+}  // namespace
+
+uint64_t own_memory(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/statm");
+  uint64_t total = 0, resident = 0, shared = 0;
+  in >> total >> resident >> shared;
+  return in ? (resident - std::min(shared, resident)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+std::vector<pid_t> stray_processes(pid_t of_process, const std::vector<pid_t>& expected) {
+  std::vector<pid_t> found = children_of(::getpid());
+  for (const pid_t child : children_of(of_process)) found.push_back(child);
+  std::erase_if(found, [&](pid_t pid) { return std::find(expected.begin(), expected.end(), pid) != expected.end(); });
+  return found;
+}
+
+void die_with_parent(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);
+}
+
+Process::Process(const ProcessSettings& settings) {
+  const SocketPair sockets = make_socket_pair();
+  int output[2] = {-1, -1};
+  if (settings.capture_output) ASSAY_SYSTEM(::pipe2(output, O_CLOEXEC | O_NONBLOCK));
+  std::vector<std::string> arguments{settings.program};
+  arguments.insert(arguments.end(), settings.arguments.begin(), settings.arguments.end());
+  std::vector<std::string> environment = merged_environment(settings.environment);
+  const std::vector<char*> argv = pointers_to(arguments);
+  const std::vector<char*> envp = pointers_to(environment);
+  const pid_t parent = ::getpid();
+  channel_ = std::make_unique<Channel>(sockets.ours);
+  pid_ = ASSAY_SYSTEM(::fork());
+  if (pid_ == 0) {
+    const int out = settings.capture_output ? output[1] : STDERR_FILENO;
+    become(argv.data(), envp.data(), sockets.theirs, out, parent);
+  }
+  ::setpgid(pid_, pid_);
+  ::close(sockets.theirs);
+  if (settings.capture_output) {
+    ::close(output[1]);
+    output_pipe_ = output[0];
+  }
+}
+
+Process::~Process() {
+  kill();
+  if (output_pipe_ >= 0) ::close(output_pipe_);
+}
+
+void Process::kill() {
+  if (pid_ <= 0) return;
+  ::kill(-pid_, SIGKILL);
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+void Process::drain_output() {
+  if (output_pipe_ < 0) return;
+  char bytes[4096];
+  for (ssize_t n; (n = ::read(output_pipe_, bytes, sizeof bytes)) > 0;) {
+    output_.append(bytes, static_cast<size_t>(n));
+    if (output_.size() > 2 * kOutputKept) output_.erase(0, output_.size() - kOutputKept);
+  }
+}
+
+void Process::lost(Loss loss, const std::string& what) {
+  kill();
+  drain_output();
+  throw ProcessLost(loss, 0, what);
+}
+
+void Process::ended_by_itself() {
+  int status = 0;
+  // The channel is closed: the child is ending, or lives on without it.
+  for (int i = 0; i < 200 && ::waitpid(pid_, &status, WNOHANG) == 0; ++i) {
+    if (i == 199) lost(Loss::protocol, "closed its channel and went on running");
+    ::usleep(10000);
+  }
+  ::kill(-pid_, SIGKILL);
+  pid_ = -1;
+  drain_output();
+  if (WIFSIGNALED(status)) {
+    throw ProcessLost(Loss::signal, WTERMSIG(status), "died by " + signal_name(WTERMSIG(status)));
+  }
+  throw ProcessLost(Loss::exit, WEXITSTATUS(status), "exited with status " + std::to_string(WEXITSTATUS(status)));
+}
+
+nlohmann::json Process::request(const nlohmann::json& message, std::chrono::duration<double> deadline,
+                                uint64_t memory_limit, int file) {
+  if (ended()) throw ProcessLost(Loss::protocol, 0, "is not running");
+  const auto start = Clock::now();
+  try {
+    channel_->send(message, file);
+    while (true) {
+      if (auto answer = channel_->poll()) return std::move(*answer);
+      pollfd waits[2] = {{channel_->socket(), POLLIN, 0}, {output_pipe_, POLLIN, 0}};
+      ::poll(waits, output_pipe_ < 0 ? 1 : 2, 20);
+      drain_output();
+      const std::chrono::duration<double> waited = Clock::now() - start;
+      if (waited > deadline) lost(Loss::timeout, "no answer within " + std::to_string(deadline.count()) + " s");
+      if (waited.count() > 0.015 && memory_limit != 0 && own_memory(pid_) > memory_limit) {
+        lost(Loss::memory, "held more than " + std::to_string(memory_limit >> 20) + " MiB of its own");
+      }
+      siginfo_t info{};
+      if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_ &&
+          !(waits[0].revents & POLLIN)) {
+        ended_by_itself();  // a process of its own may still hold the channel open
+      }
+    }
+  } catch (const ChannelClosed& closed) {
+    if (std::string(closed.what()).find("JSON") != std::string::npos) lost(Loss::protocol, closed.what());
+    ended_by_itself();
+  }
+}
+
+nlohmann::json Process::request(const nlohmann::json& message) {
+  return request(message, std::chrono::duration<double>(1e9), 0);
+}
+
+}  // namespace assay

@@ -1,0 +1,75 @@
+// A child process that dies with its parent, has a channel on descriptor kChannelDescriptor, and whose stdout and
+// stderr are kept apart from it: the last few kilobytes are remembered for a crash report.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/channel.h"
+
+namespace assay {
+
+inline constexpr int kChannelDescriptor = 3;
+
+// How a child ended while an answer was awaited.
+enum class Loss { signal, exit, timeout, memory, protocol };
+
+struct ProcessLost : std::runtime_error {
+  ProcessLost(Loss how, int number, const std::string& what) : std::runtime_error(what), loss(how), code(number) {}
+  Loss loss;
+  int code;  // signal number or exit status
+};
+
+struct ProcessSettings {
+  std::string program;
+  std::vector<std::string> arguments;                            // after the program's name
+  std::vector<std::pair<std::string, std::string>> environment;  // added to this process's own
+  bool capture_output = true;  // false: the child shares this process's stderr, and its stdout goes there too
+};
+
+class Process {
+ public:
+  explicit Process(const ProcessSettings& settings);  // throws Error when it cannot be started
+  ~Process();                                         // kills it and its process group, and reaps it
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool ended() const { return pid_ <= 0; }
+
+  // Sends a message and waits for the answer. Throws ProcessLost when the child ends, breaks the protocol, does not
+  // answer before the deadline, or holds more than `memory_limit` bytes of its own (0: no limit); it is dead then.
+  nlohmann::json request(const nlohmann::json& message, std::chrono::duration<double> deadline, uint64_t memory_limit,
+                         int file = -1);
+
+  // Waits without a deadline; for a child that bounds its own waits.
+  nlohmann::json request(const nlohmann::json& message);
+
+  void kill();
+  const std::string& output_tail() const { return output_; }
+
+ private:
+  [[noreturn]] void lost(Loss loss, const std::string& what);
+  [[noreturn]] void ended_by_itself();
+  void drain_output();
+  pid_t pid_ = -1;
+  int output_pipe_ = -1;
+  std::string output_;
+  std::unique_ptr<Channel> channel_;
+};
+
+// Resident bytes of a process that are its own, not shared with anyone; 0 when unreadable.
+uint64_t own_memory(pid_t pid);
+
+// Children of this process (adopted orphans included) and of `of_process`, that are not in `expected`.
+std::vector<pid_t> stray_processes(pid_t of_process, const std::vector<pid_t>& expected);
+
+// For a child's main(): die when `parent` dies, at once if it already has.
+void die_with_parent(pid_t parent);
+
+}  // namespace assay

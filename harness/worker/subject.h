@@ -1,0 +1,49 @@
+// A worker as its judge sees it: started when first needed, replaced after it was lost, always bounded by a deadline
+// and a memory limit.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "device/arena.h"
+#include "worker/judge_client.h"
+#include "worker/process.h"
+
+namespace assay {
+
+// The kernel reported an error from launch, or the worker could not do what was asked.
+struct LaunchFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Subject {
+ public:
+  // `environment` is added to what the library set asks for.
+  Subject(const JudgeSettings& settings, std::vector<std::pair<std::string, std::string>> environment);
+
+  // One answer of the worker; starts it when it does not run. Throws ProcessLost, or LaunchFailed when the answer is an
+  // error.
+  nlohmann::json ask(const nlohmann::json& message, int file = -1);
+  nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline);
+
+  // Gives the worker the arena when it has not got this one yet.
+  void share(const Arena& arena);
+
+  void restart();  // the next ask starts a fresh process
+  bool running() const { return process_ != nullptr && !process_->ended(); }
+  pid_t pid() const { return running() ? process_->pid() : -1; }
+  std::string output_tail() const { return process_ == nullptr ? "" : process_->output_tail(); }
+  // Called before a running worker is ended, while its maps can still be read.
+  std::function<void(pid_t)> before_end;
+
+ private:
+  nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file);
+  const JudgeSettings* settings_;
+  std::vector<std::pair<std::string, std::string>> environment_;
+  std::unique_ptr<Process> process_;
+  uint64_t shared_arena_ = 0;  // its generation
+};
+
+}  // namespace assay

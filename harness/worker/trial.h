@@ -1,0 +1,99 @@
+// One kernel, planned for one case in one worker, with its memory: what an examination repeats and varies. A trial owns
+// the arena while it lives; making another one overwrites its buffers.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/poison.h"
+#include "core/op.h"
+#include "device/arena.h"
+#include "device/layout.h"
+#include "worker/judge_client.h"
+#include "worker/subject.h"
+
+namespace assay {
+
+// The judge's own copy of every output: one span from first to last element each, padding included, in tensor order.
+using Outputs = std::vector<std::vector<std::byte>>;
+
+struct LaunchCost {
+  double launch_us = 0;
+  bool counted = false;  // whether allocations are known
+  int64_t allocations = 0;
+  int64_t outstanding = 0;  // bytes of heap the worker holds
+};
+
+class Trial {
+ public:
+  struct Setting {
+    int threads = 2;
+    int64_t offset = 0;  // elements
+    Place place = Place::end;
+  };
+  // Plans the case. Ask refusal() next. Throws ProcessLost.
+  Trial(Subject& subject, Arena& arena, const KernelInfo& kernel, const Op& op, const Case& c, const Setting& setting);
+
+  const std::string& refusal() const { return refusal_; }  // empty: accepted
+  const Contract& contract() const { return contract_; }   // in force for this plan
+  const Workspace& workspace() const { return workspace_; }
+  const nlohmann::json& selection() const { return selection_; }
+  double prepare_us() const { return prepare_us_; }
+  const std::vector<TensorSpec>& tensors() const { return tensors_; }
+  const Layout& layout() const { return layout_; }
+  std::vector<size_t> outputs() const;  // indexes of tensors with role output or inout
+
+  // Maps the regions in the worker, at addresses not used before. Call after the refusal was empty and again at will.
+  void map();
+
+  // Fills every tensor the kernel reads from `seed`; others stay poison.
+  void fill(uint64_t seed);
+  void refill(size_t tensor, uint64_t seed);
+  // Replaces elements of a filled tensor: value(logical index, old value) -> new value.
+  void edit(size_t tensor, const std::function<double(int64_t, double)>& value);
+  // The content kernels read, as the oracle sees it.
+  std::vector<TensorView> inputs() const;
+
+  // Poisons what may be written, restores what is read, launches, checks for stray writes, copies the outputs out. What
+  // was found is in `strays`, first finding kept. Throws ProcessLost or LaunchFailed.
+  Outputs launch(Poison poison);
+  const LaunchCost& cost() const { return cost_; }
+
+  // Times repeated launches (worker/timing.h); buffers are armed once before.
+  nlohmann::json time(nlohmann::json message);
+
+  struct Strays {
+    std::string guards;  // a write outside the outputs and the workspace; empty: none
+    std::string inputs;  // an input that changed; empty: none
+  };
+  const Strays& strays() const { return strays_; }
+
+ private:
+  void arm(Poison poison);
+  void look_for_strays(Poison poison);
+  std::byte* region(size_t i) { return arena_->data() + layout_.regions[i].file_offset; }
+  // What lies in region i: a tensor, or last the workspace.
+  const TensorSpec& spec(size_t i) const { return i < tensors_.size() ? tensors_[i] : workspace_spec_; }
+
+  Subject* subject_;
+  Arena* arena_;
+  const Op* op_;
+  Case case_;
+  std::vector<TensorSpec> tensors_;
+  Layout layout_;
+  Contract contract_;
+  Workspace workspace_;
+  TensorSpec workspace_spec_{.name = "workspace", .dtype = DType::u8, .shape = {0}, .strides = {1}};
+  nlohmann::json selection_;
+  double prepare_us_ = 0;
+  std::string refusal_;
+  // For either poison, per tensor the whole region as it must be before a launch; empty for outputs.
+  std::array<std::vector<std::vector<std::byte>>, 2> content_;
+  LaunchCost cost_;
+  Strays strays_;
+};
+
+}  // namespace assay

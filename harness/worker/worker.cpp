@@ -1,0 +1,193 @@
+#include "worker/worker.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "core/error.h"
+#include "device/mapping.h"
+#include "load/module.h"
+#include "record/json.h"
+#include "worker/allocations.h"
+#include "worker/channel.h"
+#include "worker/timing.h"
+#include "worker/wire.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+double microseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+}
+
+// A kernel's state and one plan of it.
+class Planned {
+ public:
+  explicit Planned(const assay_kernel& kernel) : kernel_(&kernel) {
+    const char* error = nullptr;
+    state_ = kernel.create({1, 0}, &error);
+    if (state_ == nullptr) throw Error(std::string("create: ") + (error == nullptr ? "returned null" : error));
+  }
+  ~Planned() {
+    if (plan_ != nullptr) kernel_->release(state_, plan_);
+    kernel_->destroy(state_);
+  }
+  Planned(const Planned&) = delete;
+  Planned& operator=(const Planned&) = delete;
+
+  const char* prepare(const assay_call& call) { return kernel_->prepare(state_, &call, &plan_); }
+  const void* plan() const { return plan_; }
+  const assay_kernel& kernel() const { return *kernel_; }
+  const char* launch(void* const* pointers) const { return kernel_->launch(plan_, nullptr, pointers); }
+
+ private:
+  const assay_kernel* kernel_;
+  void* state_ = nullptr;
+  void* plan_ = nullptr;
+};
+
+class Worker {
+ public:
+  explicit Worker(int socket) : channel_(socket) {}
+
+  void serve() {
+    while (true) {
+      const json message = channel_.receive();
+      json answer;
+      try {
+        answer = answer_to(message);
+      } catch (const std::exception& e) {
+        answer = {{"error", e.what()}};
+      }
+      channel_.send(answer);
+    }
+  }
+
+ private:
+  json answer_to(const json& message) {
+    const std::string what = message.at("do");
+    if (what == "load") return load(message.at("module"));
+    if (what == "arena") return take_arena();
+    if (what == "map") return map(message);
+    if (what == "prepare") return prepare(message);
+    if (what == "launch") return launch(message.at("slot"));
+    if (what == "sample") return sample(message);
+    throw Error("unknown message '" + what + "'");
+  }
+
+  Module& module(const std::string& file) {
+    auto& entry = modules_[file];
+    if (entry == nullptr) entry = std::make_unique<Module>(file);
+    return *entry;
+  }
+
+  json load(const std::string& file) {
+    json kernels = json::array();
+    for (const assay_kernel* kernel : module(file).kernels()) {
+      kernels.push_back({{"op", kernel->op},
+                         {"name", kernel->name},
+                         {"target", kernel->target},
+                         {"contract", to_json(contract_from(kernel->contract))}});
+    }
+    return {{"kernels", kernels}};
+  }
+
+  json take_arena() {
+    const int file = channel_.take_file();
+    if (file < 0) throw Error("no arena came with the message");
+    if (arena_ >= 0) ::close(arena_);
+    arena_ = file;
+    return {{"ok", true}};
+  }
+
+  json map(const json& message) {
+    pointers_ = mapping_.map(arena_, regions_from_json(message.at("regions")));
+    return {{"ok", true}};
+  }
+
+  json prepare(const json& message) {
+    const int slot = message.at("slot");
+    plans_.erase(slot);
+    const std::string op = message.at("op"), name = message.at("kernel");
+    const assay_kernel* kernel = module(message.at("module")).find(op, name);
+    if (kernel == nullptr) throw Error("no kernel " + op + "/" + name);
+    const WireCall call(message.at("call"));
+    const auto start = std::chrono::steady_clock::now();
+    auto planned = std::make_unique<Planned>(*kernel);
+    const char* refusal = planned->prepare(call.get());
+    const double prepare_us = microseconds_since(start);
+    if (refusal != nullptr) return {{"refused", refusal}};
+    const assay_workspace workspace = kernel->workspace(planned->plan());
+    json answer{{"workspace", {workspace.bytes, workspace.alignment, workspace.init}}, {"prepare_us", prepare_us}};
+    if (kernel->plan_contract != nullptr) {
+      const assay_contract* contract = kernel->plan_contract(planned->plan());
+      if (contract != nullptr) answer["contract"] = to_json(contract_from(*contract));
+    }
+    json selection = json::object();
+    kernel->describe(
+        planned->plan(),
+        [](void* sink, const char* key, const char* value) {
+          (*static_cast<json*>(sink))[key == nullptr ? "" : key] = value == nullptr ? "" : value;
+        },
+        &selection);
+    answer["selection"] = std::move(selection);
+    plans_[slot] = std::move(planned);
+    return answer;
+  }
+
+  const Planned& planned(int slot) const {
+    const auto found = plans_.find(slot);
+    if (found == plans_.end()) throw Error("slot " + std::to_string(slot) + " holds no plan");
+    return *found->second;
+  }
+
+  json launch(int slot) {
+    const Planned& plan = planned(slot);
+    const Allocations before = allocations();
+    const auto start = std::chrono::steady_clock::now();
+    const char* error = plan.launch(pointers_.data());
+    const double launch_us = microseconds_since(start);
+    const Allocations after = allocations();
+    if (error != nullptr) return {{"failed", error}};
+    return {{"launch_us", launch_us},
+            {"counted", after.counted},
+            {"allocations", after.calls - before.calls},
+            {"outstanding", after.outstanding}};
+  }
+
+  json sample(const json& message) {
+    const Planned& plan = planned(message.at("slot"));
+    std::vector<AddressRange> ranges;
+    for (const json& range : message.at("ranges")) {
+      const auto* base = static_cast<const std::byte*>(pointers_.at(range.at(0)));
+      ranges.push_back({base + range.at(1).get<int64_t>(), range.at(2).get<size_t>()});
+    }
+    return time_launches(message, ranges, [&] {
+      if (const char* error = plan.launch(pointers_.data())) throw Error(std::string("launch: ") + error);
+    });
+  }
+
+  Channel channel_;
+  std::map<std::string, std::unique_ptr<Module>> modules_;
+  std::map<int, std::unique_ptr<Planned>> plans_;
+  Mapping mapping_;
+  int arena_ = -1;
+  std::vector<void*> pointers_;
+};
+
+}  // namespace
+
+void serve_worker(int socket) {
+  Worker worker(socket);
+  try {
+    worker.serve();
+  } catch (const ChannelClosed&) {
+    // The judge is done with this worker.
+  }
+}
+
+}  // namespace assay
