@@ -148,7 +148,11 @@ class Examination {
     references_ = reference(trial, seed());
     for (const Reference& r : *references_) truth_.add(r);
     const CheckResult accuracy = judge(base_, *references_, sheet_.record.errors);
-    sheet_.set(accuracy);
+    if (sheet_.find("unwritten")->outcome == Outcome::fail) {
+      sheet_.set("accuracy", Outcome::not_applicable, "output was left unwritten");
+    } else {
+      sheet_.set(accuracy);
+    }
     const bool unmoved = accuracy.outcome == Outcome::fail && difference(base_, stale).empty();
     sheet_.set("fresh", unmoved ? Outcome::fail : Outcome::pass,
                unmoved ? "the answer is still that of the previous inputs" : "");
@@ -407,13 +411,30 @@ class Examination {
     CheckResult result = check_result(
         "launch", Outcome::fail,
         std::string("the worker ") + lost.what() + " after " + std::to_string(launches_) + " good launches");
+    if (const std::string stepped = where_it_stepped(lost.fault); !stepped.empty()) {
+      result.detail += ": " + stepped;
+      result.verdict = Verdict::memory;
+    }
     if (lost.loss == Loss::timeout) result.verdict = Verdict::timeout;
     if (lost.loss == Loss::memory) result.verdict = Verdict::memory;
     sheet_.set(std::move(result));
   }
 
+  // Empty when the fault was near none of the case's buffers.
+  std::string where_it_stepped(const nlohmann::json& fault) const {
+    if (fault.is_null() || fault.at("region").get<int64_t>() < 0) return {};
+    const auto region = fault.at("region").get<size_t>();
+    const std::string name = region < tensors_.size() ? tensors_[region].name : "workspace";
+    const auto distance = fault.at("distance").get<int64_t>();
+    return std::string(fault.at("write").get<int>() != 0 ? "wrote " : "read ") +
+           (distance > 0 ? "byte " + std::to_string(distance) + " beyond the end of "
+                         : "byte " + std::to_string(-distance) + " before the start of ") +
+           name;
+  }
+
   void leave_no_process_behind() {
-    const std::vector<pid_t> strays = stray_processes(court_.first->pid(), {court_.first->pid(), court_.second->pid(), court_.timing->pid()});
+    const std::vector<pid_t> strays =
+        stray_processes(court_.first->pid(), {court_.first->pid(), court_.second->pid(), court_.timing->pid()});
     for (const pid_t stray : strays) ::kill(stray, SIGKILL);
     if (strays.empty()) return;
     if (CheckResult* growth = sheet_.find("growth")) growth->outcome = Outcome::pass;  // this says more

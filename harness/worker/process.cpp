@@ -163,7 +163,9 @@ void Process::ended_by_itself() {
   pid_ = -1;
   drain_output();
   if (WIFSIGNALED(status)) {
-    throw ProcessLost(Loss::signal, WTERMSIG(status), "died by " + signal_name(WTERMSIG(status)));
+    ProcessLost lost(Loss::signal, WTERMSIG(status), "died by " + signal_name(WTERMSIG(status)));
+    lost.fault = std::move(fault_);
+    throw lost;
   }
   throw ProcessLost(Loss::exit, WEXITSTATUS(status), "exited with status " + std::to_string(WEXITSTATUS(status)));
 }
@@ -175,7 +177,10 @@ nlohmann::json Process::request(const nlohmann::json& message, std::chrono::dura
   try {
     channel_->send(message, file);
     while (true) {
-      if (auto answer = channel_->poll()) return std::move(*answer);
+      if (auto answer = channel_->poll()) {
+        if (!answer->contains("fault")) return std::move(*answer);
+        fault_ = std::move((*answer)["fault"]);
+      }
       pollfd waits[2] = {{channel_->socket(), POLLIN, 0}, {output_pipe_, POLLIN, 0}};
       ::poll(waits, output_pipe_ < 0 ? 1 : 2, 20);
       drain_output();

@@ -22,7 +22,8 @@ enum class Loss { signal, exit, timeout, memory, protocol };
 struct ProcessLost : std::runtime_error {
   ProcessLost(Loss how, int number, const std::string& what) : std::runtime_error(what), loss(how), code(number) {}
   Loss loss;
-  int code;  // signal number or exit status
+  int code;              // signal number or exit status
+  nlohmann::json fault;  // what worker/fault.h sent before the end, or null
 };
 
 struct ProcessSettings {
@@ -60,6 +61,7 @@ class Process {
   pid_t pid_ = -1;
   int output_pipe_ = -1;
   std::string output_;
+  nlohmann::json fault_;
   std::unique_ptr<Channel> channel_;
 };
 

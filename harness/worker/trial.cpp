@@ -19,7 +19,8 @@ constexpr int kSlot = 0;
 
 Workspace workspace_from(const json& answer, const Contract& contract) {
   const json& w = answer.at("workspace");
-  const Workspace workspace{w.at(0), std::max(w.at(1).get<uint64_t>(), uint64_t{1}), w.at(2).get<int>() == ASSAY_WORKSPACE_ZERO};
+  const Workspace workspace{w.at(0), std::max(w.at(1).get<uint64_t>(), uint64_t{1}),
+                            w.at(2).get<int>() == ASSAY_WORKSPACE_ZERO};
   if (workspace.bytes > contract.workspace_limit) {
     throw LaunchFailed("asks for " + std::to_string(workspace.bytes) + " bytes of workspace, its contract's limit is " +
                        std::to_string(contract.workspace_limit));

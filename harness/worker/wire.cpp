@@ -32,14 +32,18 @@ json call_to_json(const Case& c, const std::vector<TensorSpec>& tensors, const L
 
 json regions_to_json(const std::vector<Region>& regions) {
   json parts = json::array();
-  for (const Region& r : regions) parts.push_back({r.file_offset, r.length, r.base, r.bytes});
+  for (const Region& r : regions) parts.push_back({r.file_offset, r.length, r.base, r.first, r.bytes});
   return parts;
 }
 
 std::vector<Region> regions_from_json(const json& value) {
   std::vector<Region> regions;
   for (const json& part : value) {
-    regions.push_back({.file_offset = part.at(0), .length = part.at(1), .base = part.at(2), .bytes = part.at(3)});
+    regions.push_back({.file_offset = part.at(0),
+                       .length = part.at(1),
+                       .base = part.at(2),
+                       .first = part.at(3),
+                       .bytes = part.at(4)});
   }
   return regions;
 }

@@ -12,6 +12,7 @@
 #include "record/json.h"
 #include "worker/allocations.h"
 #include "worker/channel.h"
+#include "worker/fault.h"
 #include "worker/timing.h"
 #include "worker/wire.h"
 
@@ -105,7 +106,15 @@ class Worker {
   }
 
   json map(const json& message) {
-    pointers_ = mapping_.map(arena_, regions_from_json(message.at("regions")));
+    const std::vector<Region> regions = regions_from_json(message.at("regions"));
+    pointers_ = mapping_.map(arena_, regions);
+    std::vector<MappedBuffer> buffers;
+    for (size_t i = 0; i < regions.size(); ++i) {
+      if (pointers_[i] == nullptr) continue;
+      const uint64_t begin = reinterpret_cast<uint64_t>(pointers_[i]) + (regions[i].first - regions[i].base);
+      buffers.push_back({begin, begin + regions[i].bytes});
+    }
+    watch_buffers(std::move(buffers));
     return {{"ok", true}};
   }
 
@@ -182,6 +191,7 @@ class Worker {
 }  // namespace
 
 void serve_worker(int socket) {
+  report_faults(socket);
   Worker worker(socket);
   try {
     worker.serve();

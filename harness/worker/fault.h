@@ -1,0 +1,22 @@
+// Tells the judge where a worker stepped when it dies of an access: which region was missed, on which side, by how
+// much. A signal handler has no arguments of its own, so what it needs is kept in one place here, for the worker
+// program alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace assay {
+
+struct MappedBuffer {
+  uint64_t begin = 0;  // address of the first byte of the buffer itself
+  uint64_t end = 0;    // one past its last
+};
+
+// From now on SIGSEGV and SIGBUS send {"fault": {"region": i, "distance": d, "write": 0|1}} on `socket` before the
+// process dies of them as usual. d > 0: bytes beyond the end (1 is the first); d < 0: bytes before the start (-1 is the
+// last). An address near no buffer sends region -1.
+void report_faults(int socket);
+void watch_buffers(std::vector<MappedBuffer> buffers);
+
+}  // namespace assay
