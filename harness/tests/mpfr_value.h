@@ -44,6 +44,7 @@ class Big {
   Big exp() const { return apply(mpfr_exp); }
   double value() const { return mpfr_get_d(v_, MPFR_RNDN); }
   bool is_zero() const { return mpfr_zero_p(v_) != 0; }
+  bool is_integer() const { return mpfr_integer_p(v_) != 0; }
   bool is_nan() const { return mpfr_nan_p(v_) != 0; }
 
  private:

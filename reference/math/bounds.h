@@ -38,11 +38,12 @@ constexpr double accumulator_roundoff(int32_t accumulator) {
   return floating ? unit_roundoff(accumulator_type(accumulator)) : 0;
 }
 
-// Absolute error of one operation whose result is tiny: half the smallest subnormal, or the smallest normal number when
-// subnormals are flushed. Flushing concerns the accumulator's type; conversions to narrower types follow IEEE 754.
+// Absolute error of one operation whose result is tiny: half the smallest subnormal (f64: all of it, since its half is
+// not a double), or the smallest normal number when subnormals are flushed. Flushing concerns the accumulator's type; conversions to narrower types follow IEEE 754.
 inline double underflow_error(int32_t accumulator, bool flushes_subnormals) {
   const DType type = accumulator_type(accumulator);
-  return flushes_subnormals ? std::ldexp(1.0, format_of(type).min_exponent) : smallest_subnormal(type) / 2;
+  if (flushes_subnormals) return std::ldexp(1.0, format_of(type).min_exponent);
+  return type == DType::f64 ? smallest_subnormal(type) : smallest_subnormal(type) / 2;
 }
 
 // Relative error of exp(-argument), argument >= 0, computed in a type of roundoff u. The argument's own rounding is

@@ -1,0 +1,65 @@
+// How an op writes down its tiers: one line of fields a case, each with the least tier it belongs to, so that smoke is
+// a subset of ci and ci of nightly. Duplicates are dropped.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/op.h"
+
+namespace assay {
+
+class CaseList {
+ public:
+  CaseList(const Op& op, Tier wanted) : op_(&op), wanted_(wanted) {}
+
+  // `fields` as in a case id, after the colon.
+  void add(Tier least, const std::string& fields) {
+    if (least > wanted_) return;
+    Case c = op_->make(parse_id(std::string(op_->name()) + ":" + fields).fields);
+    if (ids_.insert(c.id()).second) cases_.push_back(std::move(c));
+  }
+  std::vector<Case> take() { return std::move(cases_); }
+
+ private:
+  const Op* op_;
+  Tier wanted_;
+  std::vector<Case> cases_;
+  std::unordered_set<std::string> ids_;
+};
+
+// Sizes around powers of two, where tiles and vectors end.
+inline const std::vector<int64_t>& edge_sizes() {
+  static const std::vector<int64_t> kSizes{1,  2,  3,  4,  5,  6,  7,  8,   9,   15, 16,
+                                           17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
+  return kSizes;
+}
+
+// Shapes drawn independently, the same on every machine (SplitMix64).
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : state_(seed) {}
+  uint64_t below(uint64_t end) {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (z ^ (z >> 31)) % end;
+  }
+  // 1 to 2^bits - 1, each binade as likely as the others.
+  int64_t log_uniform(int bits) {
+    const uint64_t binade = uint64_t{1} << below(static_cast<uint64_t>(bits));
+    return static_cast<int64_t>(binade + below(binade));
+  }
+  template <class T>
+  const T& one_of(const std::vector<T>& choices) {
+    return choices[below(choices.size())];
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace assay

@@ -1,0 +1,237 @@
+// The gemm op: C = alpha op(A) op(B) + beta C over a batch of row-major matrices. As in BLAS, A and B are not read when
+// alpha is 0, C is not read when beta is 0, and k = 0 leaves beta C. NaN and infinity go by IEEE 754.
+#include "core/error.h"
+#include "reference/gemm/gemm.h"
+#include "reference/gemm/oracle.h"
+#include "reference/math/caps.h"
+
+namespace assay {
+namespace gemm {
+namespace {
+
+// What a kernel is charged with: its declared accumulator, and never more than the op allows for the dtype.
+DType charged_accumulator(int32_t declared, DType dtype) {
+  return dtype == DType::f64 || declared == ASSAY_ACC_F64 ? DType::f64 : DType::f32;
+}
+
+bool is_float_type(int32_t type) { return type >= ASSAY_ACC_F16 && type <= ASSAY_ACC_F64; }
+
+// Each tensor's generator for a fill of the case: most fill everything alike; those that show little in a product of
+// two of the same kind are paired with another.
+struct Fills {
+  FillSpec a, b, c;
+};
+
+Fills fills_of(const Case& c) {
+  const std::string& fill = c.word("fill");
+  const FillSpec normal{}, integers{.generator = "integers"};
+  const FillSpec own{.generator = fill};
+  if (fill == "normal" || fill == "uniform" || fill == "integers" || fill == "negative") return {own, own, own};
+  if (fill == "cancelling") {  // pairs of A meet equal elements of B
+    return {own, {.generator = c.word("tb") == "t" ? "constant" : "ones"}, normal};
+  }
+  if (fill == "huge") {  // results near the largest number
+    const double share = 2.0 / static_cast<double>(std::max<int64_t>(c.integer("k"), 1));
+    return {own, {.generator = "uniform", .scale = share}, normal};
+  }
+  if (fill == "nan_one") return {normal, own, normal};
+  if (fill == "onehot" || fill == "identity") return {own, {.generator = "index"}, integers};
+  if (fill == "index" || fill == "ones") return {own, fill == "ones" ? own : integers, integers};
+  return {own, normal, normal};
+}
+
+void require_exact_scalar(const Case& c, std::string_view name, DType dtype) {
+  const DType type = dtype == DType::f64 ? DType::f64 : DType::f32;
+  const double value = c.real(name);
+  if (round_to(type, value) == value) return;
+  throw UsageError("case of gemm: field '" + std::string(name) + "' = " + c.word(name) + " is not a finite " +
+                   std::string(name_of(type)) + " number; give one that is, such as 0.75");
+}
+
+class GemmOp final : public Op {
+ public:
+  std::string_view name() const override { return "gemm"; }
+  std::string_view summary() const override { return "c = alpha op(a) op(b) + beta c, batched, row-major"; }
+  int oracle_version() const override { return 1; }
+
+  std::vector<FieldSpec> fields() const override {
+    const auto transposed = [](const char* name, const char* doc) {
+      return FieldSpec{.name = name, .kind = FieldKind::word, .doc = doc, .fallback = "n", .choices = {"n", "t"}};
+    };
+    const auto pad = [](const char* name) {
+      return FieldSpec{.name = name, .doc = "elements between the rows as stored", .fallback = "0"};
+    };
+    return {
+        {.name = "m", .doc = "rows of c"},
+        {.name = "n", .doc = "columns of c"},
+        {.name = "k", .doc = "products summed"},
+        {.name = "batch", .doc = "matrices", .fallback = "1"},
+        transposed("ta", "t: a is stored [k, m]"),
+        transposed("tb", "t: b is stored [n, k]"),
+        {.name = "alpha", .kind = FieldKind::real, .doc = "factor of the product; 0: a, b not read", .fallback = "1"},
+        {.name = "beta", .kind = FieldKind::real, .doc = "factor of the old c; 0: c not read", .fallback = "0"},
+        pad("pad_a"),
+        pad("pad_b"),
+        pad("pad_c"),
+        {.name = "dtype", .kind = FieldKind::word, .doc = "of a, b and c", .choices = {"f64", "f32", "f16", "bf16"}}};
+  }
+
+  std::vector<Case> cases(Tier tier) const override { return gemm::cases(*this, tier); }
+
+  std::vector<TensorSpec> tensors(const Case& c) const override {
+    const int64_t batch = c.integer("batch"), m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
+    const DType dtype = *dtype_named(c.word("dtype"));
+    require_exact_scalar(c, "alpha", dtype);
+    require_exact_scalar(c, "beta", dtype);
+    const Fills fills = fills_of(c);
+    const auto tensor = [&](const char* name, int64_t rows, int64_t cols, const char* pad, const FillSpec& fill) {
+      const std::vector<int64_t> shape{batch, rows, cols};
+      return TensorSpec{
+          .name = name, .dtype = dtype, .shape = shape, .strides = row_major(shape, c.integer(pad)), .fill = fill};
+    };
+    const bool ta = c.word("ta") == "t", tb = c.word("tb") == "t";
+    std::vector<TensorSpec> all{tensor("a", ta ? k : m, ta ? m : k, "pad_a", fills.a),
+                                tensor("b", tb ? n : k, tb ? k : n, "pad_b", fills.b),
+                                tensor("c", m, n, "pad_c", fills.c)};
+    all[kA].is_read = all[kB].is_read = c.real("alpha") != 0;
+    all[kC].role = Role::inout;
+    all[kC].is_read = c.real("beta") != 0;
+    return all;
+  }
+
+  std::vector<Reference> oracle(const Case& c, std::span<const TensorView> tensors, int threads) const override {
+    return {evaluate(c, tensors, threads)};
+  }
+
+  // With u of the accumulator and T = |alpha| S + |beta c|:
+  //   rounding   gamma_(K+2)(u) T for any order of summation: a product, at most K additions, alpha
+  //   underflow  each product, and each factor scaled by alpha beforehand, may lose half the least subnormal times the
+  //              other operand; with flushing each operand, product and sum may lose the least normal number
+  //   split K    s partial sums stored in and added in a narrower type v: (s + 1) u_v T
+  //   narrower intermediate: once its roundoff times T
+  Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const override {
+    const assay_arithmetic& arithmetic = contract.arithmetic;
+    const DType accumulator = charged_accumulator(arithmetic.accumulator, reference.dtype);
+    const int32_t unit = accumulator == DType::f64 ? ASSAY_ACC_F64 : ASSAY_ACC_F32;
+    const bool flushes = arithmetic.flushes_subnormals != 0;
+    const double k = static_cast<double>(c.integer("k"));
+    const double rounding = gamma_n(k + 2, unit_roundoff(accumulator));
+    const double underflow = (flushes ? 4 * k + 8 : 2 * k + 4) * underflow_error(unit, flushes);
+
+    std::vector<DType> passed{accumulator};  // every type that a partial sum passes through
+    double extra = 0, extra_underflow = 0;
+    const auto pass = [&](int32_t type, double times) {
+      if (!is_float_type(type) || unit_roundoff(accumulator_type(type)) <= unit_roundoff(accumulator)) return;
+      passed.push_back(accumulator_type(type));
+      extra += times * accumulator_roundoff(type) * (1 + rounding);
+      extra_underflow += times * underflow_error(type, flushes);
+    };
+    if (arithmetic.split_k > 1) pass(arithmetic.partial_type, arithmetic.split_k + 1.0);
+    pass(arithmetic.intermediate, 1);
+
+    Bounds bounds;
+    bounds.e_alg.resize(reference.size());
+    bounds.evidence.resize(reference.size());
+    for (size_t i = 0; i < reference.size(); ++i) {
+      const double terms = reference.conditions[kTerms][i];
+      const double largest = reference.conditions[kLargest][i];
+      const int quantum = static_cast<int>(reference.conditions[kQuantum][i]);
+      const double operand = reference.conditions[kOperand][i];
+      bool may_overflow = false, exact = reference.e_ref[i] == 0;
+      for (const DType type : passed) {
+        may_overflow = may_overflow || !(std::fmax(largest, operand) * (1 + rounding + extra) <= largest_finite(type));
+        exact = exact && sums_are_exact(type, largest, quantum, flushes);
+      }
+      if (may_overflow) {
+        bounds.evidence[i] = Evidence::no_evidence;
+      } else {
+        bounds.evidence[i] = exact ? Evidence::exact : Evidence::rigorous;
+      }
+      const bool judged_by_class = !std::isfinite(reference.hi[i]);
+      if (exact || judged_by_class) continue;  // E stays 0
+      bounds.e_alg[i] =
+          (rounding + extra) * terms + (underflow + extra_underflow) * std::fmin(operand, largest_finite(DType::f64));
+    }
+    return bounds;
+  }
+
+  std::string cap_violation(const Contract& contract) const override {
+    const std::string common = common_cap_violation(contract);
+    if (!common.empty()) return common;
+    const assay_arithmetic& a = contract.arithmetic;
+    if (a.accumulator != ASSAY_ACC_F32 && a.accumulator != ASSAY_ACC_F64) return "the accumulator must be f32 or f64";
+    if (a.split_k < 0 || a.split_k > kLargestSplit) {
+      return "split_k " + std::to_string(a.split_k) + " is not within 0 and " + std::to_string(kLargestSplit);
+    }
+    if (a.split_k > 1 && !is_float_type(a.partial_type))
+      return "split_k needs partial_type, the type partials are kept in";
+    if (a.intermediate != ASSAY_ACC_NONE && !is_float_type(a.intermediate))
+      return "the intermediate type is not a float";
+    return claimed_type_violation(contract);
+  }
+
+  // A halved scalar or fresh elements change results by about their own size: sixteen of them do not all round back.
+  std::vector<Sensitivity> sensitivities(const Case& c) const override {
+    const std::string& fill = c.word("fill");
+    const int64_t outputs = c.integer("batch") * c.integer("m") * c.integer("n");
+    if ((fill != "normal" && fill != "uniform" && fill != "negative") || outputs < 16) return {};
+    std::vector<Sensitivity> all;
+    const bool reads_products = c.real("alpha") != 0 && c.integer("k") > 0;
+    const auto halved = [&c](const char* name) {
+      return Sensitivity{.what = name, .changed = c.with({{name, print_number(c.real(name) / 2)}})};
+    };
+    if (reads_products) {
+      all.push_back(halved("alpha"));
+      all.push_back({.what = "tensor a", .tensor = "a"});
+      all.push_back({.what = "tensor b", .tensor = "b"});
+    }
+    if (c.real("beta") != 0) {
+      all.push_back(halved("beta"));
+      all.push_back({.what = "tensor c", .tensor = "c"});
+    }
+    return all;
+  }
+
+  std::vector<RowIndependence> row_independence(const Case& c) const override {
+    std::vector<RowIndependence> all;
+    if (c.real("alpha") != 0 && c.integer("k") > 0) {
+      all.push_back({.input = "a", .input_axis = c.word("ta") == "t" ? 2 : 1, .output = "c", .output_axis = 1});
+      all.push_back({.input = "b", .input_axis = c.word("tb") == "t" ? 1 : 2, .output = "c", .output_axis = 2});
+      all.push_back({.input = "a", .input_axis = 0, .output = "c", .output_axis = 0});
+    }
+    return all;
+  }
+
+  std::vector<ScaleRelation> scale_relations(const Case& c) const override {
+    const std::string& fill = c.word("fill");
+    if (c.real("beta") != 0 || c.real("alpha") == 0 || fill == "huge" || fill == "subnormal") return {};
+    return {{.input = "a", .output = "c"}, {.input = "b", .output = "c"}};
+  }
+
+ private:
+  static constexpr int32_t kLargestSplit = 1024;
+
+  // Looks for a case that the contract claims and whose dtype its arithmetic is too narrow for.
+  std::string claimed_type_violation(const Contract& contract) const {
+    const assay_arithmetic& a = contract.arithmetic;
+    const auto narrower = [](int32_t type, DType dtype) {
+      return is_float_type(type) && unit_roundoff(accumulator_type(type)) > unit_roundoff(dtype);
+    };
+    for (const Case& c : cases(Tier::ci)) {
+      if (!unclaimed(contract, c).empty()) continue;
+      const DType dtype = *dtype_named(c.word("dtype"));
+      const std::string claims = "claims dtype " + c.word("dtype") + ", ";
+      if (narrower(a.accumulator, dtype)) return claims + "whose accumulator must be " + c.word("dtype");
+      if (narrower(a.intermediate, dtype)) return claims + "but its intermediate type is narrower";
+      if (a.split_k > 1 && narrower(a.partial_type, dtype)) return claims + "but its partial_type is narrower";
+    }
+    return "";
+  }
+};
+
+}  // namespace
+}  // namespace gemm
+
+std::unique_ptr<Op> make_gemm_op() { return std::make_unique<gemm::GemmOp>(); }
+
+}  // namespace assay

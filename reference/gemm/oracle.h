@@ -1,0 +1,150 @@
+// High precision C = alpha op(A) op(B) + beta C, element by element: one source for host and device.
+//
+// f32, f16, bf16: products are exact in fp64 and are summed there in the order k = 0, 1, ...; E_ref =
+// gamma_(K+2)(2^-53) times the terms (Higham, section 3.1). f64: Dot2 of T. Ogita, S. M. Rump and S. Oishi, "Accurate
+// sum and dot product", SIAM J. Sci. Comput. 26(6), 2005: the rounding errors of products and sums are themselves
+// summed, the result is kept unrounded. Those errors are at most u |product| and u |partial sum|, together n u S, and
+// are summed with relative error gamma_n; the scalars add a few roundings of the low part: E_ref = gamma_(K+8)(2^-53)^2
+// times the terms, plus what products lose by underflow. Where all sums are exact E_ref = 0.
+//
+// Where finite inputs may overflow fp64 itself, the order of summation decides what comes out: such an element has an
+// infinite E_ref around a finite r.
+//
+// Conditions of an element, in the order of Reference::conditions. With S = sum_k |a_ik b_kj|:
+//   terms    at least |alpha| S + |beta c|
+//   largest  no intermediate of any order of summation exceeds it: at least max(S, terms) where the inputs are finite,
+//            otherwise K max|a| max|b| max(1, |alpha|) + |beta c| over the finite ones
+//   quantum  exponent e such that every product, scaled or not, and beta c are multiples of 2^e
+//   operand  max(1, max_k |a_ik|, max_k |b_kj|) max(1, |alpha|, |beta|): bounds a factor scaled beforehand, and what an
+//            underflow may be multiplied by
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/hd.h"
+#include "reference/math/bounds.h"
+#include "reference/math/dd.h"
+#include "reference/math/exact.h"
+
+namespace assay::gemm {
+
+enum Condition : int { kTerms, kLargest, kQuantum, kOperand, kConditions };
+
+// Adds a b to a running sum in fp64.
+ASSAY_HD inline void add_product(double a, double b, double& sum, double& magnitude) {
+  const double product = a * b;
+  sum += product;
+  magnitude += std::fabs(product);
+}
+
+// The same with the rounding errors gathered in `low`; the sum is high + low. `low` means nothing once `high` is not
+// finite. Without a branch, so that loops over elements vectorise.
+ASSAY_HD inline void add_product_exactly(double a, double b, double& high, double& low, double& magnitude) {
+  const double product = a * b;
+  const double product_error = __builtin_fma(a, b, -product);
+  const double sum = high + product;
+  const double part = sum - high;
+  const double sum_error = (high - (sum - part)) + (product - part);
+  high = sum;
+  low += sum_error + product_error;
+  magnitude += std::fabs(product);
+}
+
+// What is known of a row of op(A) or a column of op(B).
+struct Line {
+  double largest = 0;        // of the finite magnitudes
+  int quantum = kNoQuantum;  // of all finite elements
+  int64_t nonzeros = 0;
+  int64_t last = 0;  // index of the last non-zero element
+  bool finite = true;
+
+  ASSAY_HD void add(double x, int64_t index) {
+    if (!is_finite(x)) {
+      finite = false;
+    } else if (x != 0) {
+      largest = std::fmax(largest, std::fabs(x));
+      quantum = finer_of(quantum, quantum_of(x));
+      ++nonzeros;
+      last = index;
+    }
+  }
+};
+
+// Running sums of one element over k; low stays 0 in fp64 summation.
+struct Sums {
+  double high = 0, low = 0, magnitude = 0;
+};
+
+struct Scalars {
+  double alpha = 1, beta = 0;
+  int64_t k = 0;
+  bool dot2 = false;  // how the sums were formed
+
+  ASSAY_HD bool reads_products() const { return alpha != 0 && k > 0; }
+  ASSAY_HD bool reads_c() const { return beta != 0; }
+};
+
+struct Element {
+  double hi = 0, lo = 0, e_ref = 0;
+  double condition[kConditions] = {};
+};
+
+ASSAY_HD inline int scaled_quantum(int quantum, double factor) {
+  if (quantum == kNoQuantum) return quantum;
+  const int shift = quantum_of(factor);
+  return shift < 0 ? quantum + shift : quantum;
+}
+
+// Turns the sums over k into the element. `products_quantum` is common to all its products; `sums`, a, b and
+// products_quantum are ignored unless products are read, c unless beta is non-zero.
+ASSAY_HD inline Element finish(const Scalars& scalars, const Sums& sums, const Line& a, const Line& b,
+                               int products_quantum, double c) {
+  const double n = static_cast<double>(scalars.k);
+  const bool reads_products = scalars.reads_products();
+  const bool reads_c = scalars.reads_c();
+  const double alpha = std::fabs(scalars.alpha);
+  const double factor = std::fmax(1, std::fmax(alpha, std::fabs(scalars.beta)));
+
+  const double scaled = reads_products ? scalars.alpha * sums.high : 0;
+  const double scaled_error =
+      reads_products ? __builtin_fma(scalars.alpha, sums.high, -scaled) + scalars.alpha * sums.low : 0;
+  const double added = reads_c ? scalars.beta * c : 0;
+  const double added_error = reads_c ? __builtin_fma(scalars.beta, c, -added) : 0;
+  const DoubleDouble sum = two_sum(scaled, added);
+
+  Element e;
+  const double rounded_up = 1 + (n + 8) * 0x1p-52;  // the magnitudes were themselves summed in fp64
+  const double magnitude = reads_products ? sums.magnitude * rounded_up : 0;
+  e.condition[kTerms] = (alpha * magnitude + std::fabs(added)) * rounded_up;
+  const bool inputs_finite = (!reads_products || (a.finite && b.finite)) && (!reads_c || is_finite(c));
+  if (inputs_finite) {
+    e.condition[kLargest] = std::fmax(magnitude, e.condition[kTerms]);
+  } else {
+    const double products = reads_products ? n * a.largest * b.largest * std::fmax(1, alpha) : 0;
+    e.condition[kLargest] = (products + (is_finite(added) ? std::fabs(added) : 0)) * rounded_up;
+  }
+  int quantum = reads_products ? scaled_quantum(products_quantum, scalars.alpha) : kNoQuantum;
+  if (reads_c && is_finite(c)) quantum = finer_of(quantum, scaled_quantum(quantum_of(c), scalars.beta));
+  e.condition[kQuantum] = quantum;
+  e.condition[kOperand] = (reads_products ? std::fmax(1, std::fmax(a.largest, b.largest)) : 1) * factor;
+
+  if (!inputs_finite) {
+    e.hi = sum.hi == sum.hi ? sum.hi : std::numeric_limits<double>::quiet_NaN();  // one NaN on every machine
+    return e;
+  }
+  const DoubleDouble result = two_sum(sum.hi, sum.lo + (scaled_error + added_error));
+  if (!is_finite(result.hi) || !is_finite(e.condition[kLargest])) {
+    e.condition[kLargest] = e.e_ref = kInfinity;
+    return e;
+  }
+  e.hi = result.hi;
+  e.lo = result.lo;
+  if (sums_are_exact(DType::f64, e.condition[kLargest], quantum, false)) return e;
+  const double g = scalars.dot2 ? gamma_n(n + 8, kDoubleRoundoff) : gamma_n(n + 2, kDoubleRoundoff);
+  e.e_ref = scalars.dot2 ? g * g * e.condition[kTerms] + (n + 4) * 0x1p-1074 * factor : g * e.condition[kTerms];
+  return e;
+}
+
+}  // namespace assay::gemm
