@@ -4,9 +4,9 @@
 // Method: x = n ln 2 + r with |r| <= ln(2)/2 (Cody and Waite: n times the upper part of ln 2 is exact),
 // e^r = 1 + r + r^2 q(r) with q the minimax polynomial (Remez), and 2^n written into the exponent field.
 //
-// Largest error over all arguments with a normal result: every float, 0.81 ulp with fused multiply-add and 0.87 without;
-// double, 0.55 and 0.80 over 2^28 arguments each. Measured by `simd_math_test --gtest_filter=*Exp*`, whose exhaustive
-// part is labelled slow.
+// Largest error over all arguments with a normal result: every float, 0.81 ulp with fused multiply-add and 0.87
+// without; double, 0.55 and 0.80 over 2^28 arguments each. Measured by `simd_math_test --gtest_filter=*Exp*`, whose
+// exhaustive part is labelled slow.
 #if defined(ASSAY_KERNELS_COMMON_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_KERNELS_COMMON_EXP_INL_H
 #undef ASSAY_KERNELS_COMMON_EXP_INL_H
@@ -28,8 +28,9 @@ struct ExpConstants;
 template <>
 struct ExpConstants<float> {
   static constexpr int kFractionBits = 23;
-  static constexpr float kLowest = -104.0f;          // e^-104 < 2^-150, half the smallest subnormal
-  static constexpr float kRounder = 0x1.8p23f + 127;  // adding it leaves an integer plus the exponent's bias in the low bits
+  static constexpr float kLowest = -104.0f;  // e^-104 < 2^-150, half the smallest subnormal
+  static constexpr float kRounder =
+      0x1.8p23f + 127;  // adding it leaves an integer plus the exponent's bias in the low bits
   static constexpr float kLn2Upper = 0x1.62e4p-1f, kLn2Lower = 0x1.7f7d1cp-20f;
   static constexpr float kQ[] = {0.49999993513715440666f, 0.16666520867352107488f, 0.041668380473220998259f,
                                  0.0083687099412305184702f, 0.0013814838954238974068f};
@@ -41,9 +42,9 @@ struct ExpConstants<double> {
   static constexpr double kLowest = -746.0;  // e^-746 < 2^-1075
   static constexpr double kRounder = 0x1.8p52 + 1023;
   static constexpr double kLn2Upper = 0x1.62e42feep-1, kLn2Lower = 0x1.a39ef35793c76p-33;
-  static constexpr double kQ[] = {0.50000000000000099546,     0.16666666666666415409,    0.041666666666534579494,
-                                  0.0083333333334942653901,   0.0013888888942684657801,  0.00019841269504848927656,
-                                  0.000024801493913038819496, 2.7557589099254701212e-6,  2.7630004305008648076e-7,
+  static constexpr double kQ[] = {0.50000000000000099546,     0.16666666666666415409,   0.041666666666534579494,
+                                  0.0083333333334942653901,   0.0013888888942684657801, 0.00019841269504848927656,
+                                  0.000024801493913038819496, 2.7557589099254701212e-6, 2.7630004305008648076e-7,
                                   2.4998974947176370002e-8};
 };
 

@@ -53,13 +53,15 @@ struct MaxOfNumbers : Max {
 
 template <class D, class Combine>
 HWY_INLINE hn::TFromD<D> reduce_lanes(D d, hn::Vec<D> v, Combine combine) {
-  if constexpr (hn::MaxLanes(D()) == 1) {
-    (void)d, (void)combine;
-    return hn::GetLane(v);
-  } else {
-    const hn::Half<D> half;
-    return reduce_lanes(half, combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), combine);
+  const hn::CappedTag<hn::TFromD<D>, 1> one;
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
+  hn::Store(v, d, lanes);
+  for (size_t half = hn::Lanes(d) / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i) {
+      lanes[i] = hn::GetLane(combine(hn::Set(one, lanes[i]), hn::Set(one, lanes[i + half])));
+    }
   }
+  return lanes[0];
 }
 
 // Combines terms.whole(i), vectors of the elements from i on, and terms.part(i, count), whose lanes from `count` on
