@@ -67,7 +67,7 @@ HWY_INLINE hn::TFromD<D> reduce_lanes(D d, hn::Vec<D> v, Combine combine) {
 // Combines terms.whole(i), vectors of the elements from i on, and terms.part(i, count), whose lanes from `count` on
 // hold combine.identity(), over a row of n elements. Every element is asked for once, in order.
 template <class D, class Combine, class Terms>
-HWY_INLINE hn::TFromD<D> reduce_row(D d, int64_t n, Combine combine, Terms& terms) {
+HWY_INLINE hn::TFromD<D> reduce_row(D d, int64_t n, Combine combine, const Terms& terms) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   auto total = combine.identity(d);
   for (int64_t i = 0; i < n;) {

@@ -1,0 +1,164 @@
+// bias_gelu, simd: y = gelu(x + bias), the bias added to every row. Highway SIMD; rows, cut into pieces where they are
+// long, are shared out among threads.
+#include "common/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bias_gelu/simd.cpp"
+#include "hwy/foreach_target.h"
+//
+#include <assay/kernel.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bias_gelu/gelu-inl.h"
+#include "common/half-inl.h"
+#include "common/rows.h"
+#include "common/stream-inl.h"
+#include "hwy/highway.h"
+
+#ifndef ASSAY_KERNELS_BIAS_GELU_SIMD  // once, not once a target
+#define ASSAY_KERNELS_BIAS_GELU_SIMD
+namespace assay::simd {
+
+struct BiasGeluPieces {
+  Element element;
+  bool tanh;
+  Rows<const void*> x, bias;
+  Rows<void*> y;
+  int64_t cols;
+  int64_t piece;       // columns a piece, a multiple of every vector
+  int64_t row_pieces;  // pieces a row
+  bool stream;
+};
+
+}  // namespace assay::simd
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::simd::HWY_NAMESPACE {
+
+const char* bias_gelu_isa() { return hwy::TargetName(HWY_TARGET); }
+
+template <class T, GeluForm kForm>
+void bias_gelu_piece(const T* x, const T* bias, T* y, int64_t n, bool stream) {
+  const hn::ScalableTag<ComputeOf<T>> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  stream = stream && can_stream(d, y);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    store_or_stream(d, gelu<kForm>(d, hn::Add(load(d, x + i), load(d, bias + i))), y + i, stream);
+  }
+  if (i < n) {
+    const auto count = static_cast<size_t>(n - i);
+    store_n(d, gelu<kForm>(d, hn::Add(load_n(d, x + i, count), load_n(d, bias + i, count))), y + i, count);
+  }
+}
+
+template <class T>
+void bias_gelu_of(const BiasGeluPieces& p, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t row = i / p.row_pieces;
+    const int64_t column = i % p.row_pieces * p.piece;
+    const int64_t n = HWY_MIN(p.piece, p.cols - column);
+    const T* x = static_cast<const T*>(p.x.data) + row * p.x.stride + column;
+    const T* bias = static_cast<const T*>(p.bias.data) + column;
+    T* y = static_cast<T*>(p.y.data) + row * p.y.stride + column;
+    p.tanh ? bias_gelu_piece<T, GeluForm::tanh>(x, bias, y, n, p.stream)
+           : bias_gelu_piece<T, GeluForm::erf>(x, bias, y, n, p.stream);
+  }
+  if (p.stream) hwy::FlushStream();
+}
+
+void bias_gelu_pieces(const BiasGeluPieces& p, int64_t begin, int64_t end) {
+  switch (p.element) {
+    case Element::f64:
+      return bias_gelu_of<double>(p, begin, end);
+    case Element::f32:
+      return bias_gelu_of<float>(p, begin, end);
+    case Element::f16:
+      return bias_gelu_of<f16>(p, begin, end);
+    case Element::bf16:
+      return bias_gelu_of<bf16>(p, begin, end);
+  }
+}
+
+}  // namespace assay::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::simd {
+namespace {
+
+HWY_EXPORT(bias_gelu_pieces);
+HWY_EXPORT(bias_gelu_isa);
+
+constexpr int64_t kPiece = 8192;
+
+struct Plan {
+  BiasGeluPieces pieces;
+  int64_t count;
+  int threads;
+};
+
+Plan plan_of(const Call& c) {
+  Plan plan{};
+  BiasGeluPieces& p = plan.pieces;
+  p.element = element_of(c, "x");
+  p.tanh = c.word("form") == "tanh";
+  p.x = rows_of<const void*>(c, "x", p.element);
+  p.bias = rows_of<const void*>(c, "bias", p.element);
+  p.y = rows_of<void*>(c, "y", p.element);
+  p.cols = c.axis("cols");
+  p.piece = kPiece;
+  p.row_pieces = (p.cols + kPiece - 1) / kPiece;
+  plan.count = c.axis("rows") * p.row_pieces;
+  const int64_t bytes = c.axis("rows") * p.cols * bytes_of(p.element);
+  plan.threads = useful_threads(c.threads(), plan.count, 2 * bytes);
+  p.stream = bytes >= kBytesWorthStreaming;
+  return plan;
+}
+
+const char* refuse(const Call& c) {
+  plan_of(c);
+  return nullptr;
+}
+
+const char* launch(const Call& c) {
+  const Plan plan = plan_of(c);
+  const auto pieces = &HWY_DYNAMIC_DISPATCH(bias_gelu_pieces);
+  parallel_ranges(plan.count, plan.threads, [&](int, int64_t begin, int64_t end) { pieces(plan.pieces, begin, end); });
+  return nullptr;
+}
+
+void describe(const Call& c, const Describe& emit) {
+  emit("algorithm", c.word("form") == "tanh" ? "tanh through exp" : "erfc through exp and a polynomial");
+  emit("isa", HWY_DYNAMIC_DISPATCH(bias_gelu_isa)());
+  emit("reduction", "none");
+}
+
+constexpr assay_contract contract(int32_t accumulator) {
+  return {.interface_version = 1,
+          .owner = kOwner,
+          .domain = "dtype in f64 f32 f16 bf16",
+          .promises = kRowPromises,
+          .arithmetic = {.accumulator = accumulator,
+                         .depth_divisor = kRowDepthDivisor,
+                         .depth_constant = 1,
+                         .split_k = 1,
+                         .partial_type = accumulator,
+                         .exp_kind = ASSAY_EXP_ACCURATE},
+          .nan_policy = ASSAY_NAN_PROPAGATES};
+}
+
+const assay_contract* plan_contract(const Call& c) {
+  static constexpr assay_contract kDouble = contract(ASSAY_ACC_F64);
+  return element_of(c, "x") == Element::f64 ? &kDouble : nullptr;
+}
+
+ASSAY_KERNEL(bias_gelu, simd, .target = "cpu", .refuse = refuse, .launch = launch, .describe = describe,
+             .plan_contract = plan_contract, .contract = contract(ASSAY_ACC_F32))
+
+}  // namespace
+}  // namespace assay::simd
+#endif

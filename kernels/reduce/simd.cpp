@@ -1,0 +1,335 @@
+// reduce, simd: sum or maximum of x[outer, n, inner] over n. Highway SIMD. inner = 1 reduces along rows, lane by lane;
+// otherwise panels of neighbouring columns are reduced together, each column in a lane of its own.
+//
+// n is cut into fixed chunks, each reduced by a fixed tree, and a column's chunks are combined in order, whoever
+// reduced them: where outer and inner alone do not occupy the threads, chunks are shared out and their results wait in
+// the workspace. A row whose elements are apart (inner = 1 with padding) goes through the same tree as a dense one.
+#include "common/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "reduce/simd.cpp"
+#include "hwy/foreach_target.h"
+//
+#include <assay/kernel.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/half-inl.h"
+#include "common/reduce_row-inl.h"
+#include "common/rows.h"
+#include "hwy/highway.h"
+
+#ifndef ASSAY_KERNELS_REDUCE_SIMD  // once, not once a target
+#define ASSAY_KERNELS_REDUCE_SIMD
+namespace assay::simd {
+
+// Columns reduced together: rows of a panel are whole cache lines, and its partial sums stay in the level-1 cache.
+inline constexpr int64_t kPanel = 512;
+// Terms a chunk. Combining chunks in order adds one level each, which n / 32 levels more than pay for.
+inline constexpr int64_t kRowChunk = 1 << 15;
+inline constexpr int64_t kColumnChunk = 1 << 12;
+// Rows of a panel that are combined pairwise before they meet the partial sums, and how many times.
+inline constexpr int64_t kTreeRows = 8;
+inline constexpr int64_t kBlockRows = 64;
+
+struct ReduceTasks {
+  Element element;
+  bool max;
+  const void* x;
+  void* y;
+  int64_t outer, n, inner;
+  int64_t x_outer, x_n, y_outer;  // strides, elements
+  int64_t panels, chunk, chunks;  // columns are cut into panels, n into chunks
+  void* partials;                 // [outer, inner, chunks] of the computing type; null: one task does all chunks
+};
+
+}  // namespace assay::simd
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::simd::HWY_NAMESPACE {
+
+const char* reduce_isa() { return hwy::TargetName(HWY_TARGET); }
+
+// ---- inner = 1 ----
+
+template <class T, class Combine>
+struct DenseRow {
+  using D = hn::ScalableTag<ComputeOf<T>>;
+  const T* x;
+  HWY_INLINE hn::Vec<D> whole(int64_t i) const { return load(D(), x + i); }
+  HWY_INLINE hn::Vec<D> part(int64_t i, size_t count) const {
+    return hn::IfThenElse(hn::FirstN(D(), count), load_n(D(), x + i, count), Combine().identity(D()));
+  }
+};
+
+template <class T, class Combine>
+struct SparseRow {
+  using D = hn::ScalableTag<ComputeOf<T>>;
+  const T* x;
+  int64_t stride;
+  HWY_INLINE hn::Vec<D> whole(int64_t i) const { return part(i, hn::Lanes(D())); }
+  HWY_INLINE hn::Vec<D> part(int64_t i, size_t count) const {
+    HWY_ALIGN ComputeOf<T> lanes[hn::MaxLanes(D())];
+    hn::Store(Combine().identity(D()), D(), lanes);
+    for (size_t k = 0; k < count; ++k) lanes[k] = load_one(x + (i + static_cast<int64_t>(k)) * stride);
+    return hn::Load(D(), lanes);
+  }
+};
+
+template <class T, class Combine>
+ComputeOf<T> row_chunk(const ReduceTasks& p, int64_t outer, int64_t chunk) {
+  const hn::ScalableTag<ComputeOf<T>> d;
+  const int64_t n = HWY_MIN(p.chunk, p.n - chunk * p.chunk);
+  const T* x = static_cast<const T*>(p.x) + outer * p.x_outer + chunk * p.chunk * p.x_n;
+  if (p.x_n == 1) return reduce_row(d, n, Combine(), DenseRow<T, Combine>{x});
+  return reduce_row(d, n, Combine(), SparseRow<T, Combine>{x, p.x_n});
+}
+
+// ---- inner > 1 ----
+
+// Rows [0, count) of one vector of columns, pairwise.
+template <class Combine, class D, class T>
+HWY_INLINE hn::Vec<D> tree(D d, const T* x, int64_t stride, Combine combine) {
+  const auto pair = [&](int64_t row)
+                        HWY_ATTR { return combine(load(d, x + row * stride), load(d, x + (row + 1) * stride)); };
+  static_assert(kTreeRows == 8);
+  return combine(combine(pair(0), pair(2)), combine(pair(4), pair(6)));
+}
+
+// Combines `rows` rows of a panel of `width` columns into into[], all columns alike: first the rows among themselves.
+template <class Combine, class T>
+HWY_INLINE void add_rows(const T* x, int64_t stride, int64_t rows, int64_t width, ComputeOf<T>* into) {
+  const hn::ScalableTag<ComputeOf<T>> d;
+  const Combine combine;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t j = 0;
+  if (rows == kTreeRows) {
+    for (; j + lanes <= width; j += lanes) {
+      hn::Store(combine(hn::Load(d, into + j), tree(d, x + j, stride, combine)), d, into + j);
+    }
+  }
+  for (; j < width; j += lanes) {
+    const auto count = static_cast<size_t>(HWY_MIN(lanes, width - j));
+    HWY_ALIGN ComputeOf<T> level[kTreeRows * hn::MaxLanes(d)];
+    for (int64_t row = 0; row < kTreeRows; ++row) {
+      hn::Store(row < rows ? load_n(d, x + row * stride + j, count) : combine.identity(d), d, level + row * lanes);
+    }
+    hn::Store(combine(hn::Load(d, into + j), tree(d, level, lanes, combine)), d, into + j);
+  }
+}
+
+// One chunk of one panel into total[], with the order of terms depending on their row alone.
+template <class Combine, class T>
+HWY_INLINE void add_chunk(const T* x, int64_t stride, int64_t rows, int64_t width, ComputeOf<T>* total) {
+  const hn::ScalableTag<ComputeOf<T>> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const Combine combine;
+  HWY_ALIGN ComputeOf<T> sum[kPanel];
+  HWY_ALIGN ComputeOf<T> block[kPanel];
+  for (int64_t j = 0; j < width; j += lanes) hn::Store(combine.identity(d), d, sum + j);
+  for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
+    for (int64_t j = 0; j < width; j += lanes) hn::Store(combine.identity(d), d, block + j);
+    const int64_t end = HWY_MIN(rows, begin + kBlockRows);
+    for (int64_t row = begin; row < end; row += kTreeRows) {
+      add_rows<Combine>(x + row * stride, stride, HWY_MIN(kTreeRows, end - row), width, block);
+    }
+    for (int64_t j = 0; j < width; j += lanes) {
+      hn::Store(combine(hn::Load(d, sum + j), hn::Load(d, block + j)), d, sum + j);
+    }
+  }
+  for (int64_t j = 0; j < width; j += lanes) {
+    hn::Store(combine(hn::Load(d, total + j), hn::Load(d, sum + j)), d, total + j);
+  }
+}
+
+// ---- tasks ----
+
+// total[0, width) = the chunks [first, last) of a panel.
+template <class T, class Combine>
+void reduce_chunks(const ReduceTasks& p, int64_t outer, int64_t column, int64_t width, int64_t first, int64_t last,
+                   ComputeOf<T>* total) {
+  const hn::ScalableTag<ComputeOf<T>> d;
+  const hn::CappedTag<ComputeOf<T>, 1> one;
+  const Combine combine;
+  for (int64_t j = 0; j < width; j += static_cast<int64_t>(hn::Lanes(d))) hn::Store(combine.identity(d), d, total + j);
+  for (int64_t chunk = first; chunk < last; ++chunk) {
+    if (p.inner == 1) {
+      const auto partial = hn::Set(one, row_chunk<T, Combine>(p, outer, chunk));
+      total[0] = hn::GetLane(combine(hn::Set(one, total[0]), partial));
+    } else {
+      const T* x = static_cast<const T*>(p.x) + outer * p.x_outer + chunk * p.chunk * p.x_n + column;
+      add_chunk<Combine>(x, p.x_n, HWY_MIN(p.chunk, p.n - chunk * p.chunk), width, total);
+    }
+  }
+}
+
+// to[0, width) = total[0, width), rounded.
+template <class T>
+void write_out(const ComputeOf<T>* total, int64_t width, T* to) {
+  const hn::ScalableTag<ComputeOf<T>> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t j = 0; j < width; j += lanes) {
+    store_n(d, hn::Load(d, total + j), to + j, static_cast<size_t>(HWY_MIN(lanes, width - j)));
+  }
+}
+
+template <class T, class Combine>
+void reduce_of(const ReduceTasks& p, int64_t begin, int64_t end) {
+  HWY_ALIGN ComputeOf<T> total[kPanel];
+  const int64_t parts = p.partials == nullptr ? 1 : p.chunks;
+  for (int64_t task = begin; task < end; ++task) {
+    const int64_t chunk = task % parts;
+    const int64_t column = task / parts % p.panels * kPanel;
+    const int64_t outer = task / parts / p.panels;
+    const int64_t width = HWY_MIN(kPanel, p.inner - column);
+    if (p.partials == nullptr) {
+      reduce_chunks<T, Combine>(p, outer, column, width, 0, p.chunks, total);
+      write_out(total, width, static_cast<T*>(p.y) + outer * p.y_outer + column);
+    } else {
+      reduce_chunks<T, Combine>(p, outer, column, width, chunk, chunk + 1, total);
+      write_out(total, width, static_cast<ComputeOf<T>*>(p.partials) + (outer * p.chunks + chunk) * p.inner + column);
+    }
+  }
+}
+
+template <class T, class Combine>
+void combine_of(const ReduceTasks& p, int64_t begin, int64_t end) {
+  const hn::ScalableTag<ComputeOf<T>> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const Combine combine;
+  HWY_ALIGN ComputeOf<T> total[kPanel];
+  for (int64_t task = begin; task < end; ++task) {
+    const int64_t column = task % p.panels * kPanel;
+    const int64_t outer = task / p.panels;
+    const int64_t width = HWY_MIN(kPanel, p.inner - column);
+    for (int64_t j = 0; j < width; j += lanes) hn::Store(combine.identity(d), d, total + j);
+    for (int64_t chunk = 0; chunk < p.chunks; ++chunk) {
+      const auto* partial =
+          static_cast<const ComputeOf<T>*>(p.partials) + (outer * p.chunks + chunk) * p.inner + column;
+      for (int64_t j = 0; j < width; j += lanes) {
+        const auto count = static_cast<size_t>(HWY_MIN(lanes, width - j));
+        hn::Store(combine(hn::Load(d, total + j), load_n(d, partial + j, count)), d, total + j);
+      }
+    }
+    write_out(total, width, static_cast<T*>(p.y) + outer * p.y_outer + column);
+  }
+}
+
+template <class T>
+void reduce_any(const ReduceTasks& p, bool combining, int64_t begin, int64_t end) {
+  if (combining) {
+    p.max ? combine_of<T, Max>(p, begin, end) : combine_of<T, Add>(p, begin, end);
+  } else {
+    p.max ? reduce_of<T, Max>(p, begin, end) : reduce_of<T, Add>(p, begin, end);
+  }
+}
+
+void reduce_tasks(const ReduceTasks& p, bool combining, int64_t begin, int64_t end) {
+  switch (p.element) {
+    case Element::f64:
+      return reduce_any<double>(p, combining, begin, end);
+    case Element::f32:
+      return reduce_any<float>(p, combining, begin, end);
+    case Element::f16:
+      return reduce_any<f16>(p, combining, begin, end);
+    case Element::bf16:
+      return reduce_any<bf16>(p, combining, begin, end);
+  }
+}
+
+}  // namespace assay::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::simd {
+namespace {
+
+HWY_EXPORT(reduce_tasks);
+HWY_EXPORT(reduce_isa);
+
+struct Plan {
+  ReduceTasks tasks;
+  int threads;
+  bool split;
+  uint64_t workspace_bytes;
+};
+
+Plan plan_of(const Call& c) {
+  Plan plan{};
+  ReduceTasks& p = plan.tasks;
+  p.element = element_of(c, "x");
+  p.max = c.word("kind") == "max";
+  p.outer = c.axis("outer");
+  p.n = c.axis("n");
+  p.inner = c.axis("inner");
+  const Rows<const void*> x = rows_of<const void*>(c, "x", p.element);
+  const Rows<void*> y = rows_of<void*>(c, "y", p.element);
+  p.x = x.data;
+  p.x_n = x.stride;
+  p.x_outer = c.tensor("x").dl.strides[0];
+  p.y = y.data;
+  p.y_outer = y.stride;
+  p.panels = (p.inner + kPanel - 1) / kPanel;
+  p.chunk = p.inner == 1 ? kRowChunk : kColumnChunk;
+  p.chunks = (p.n + p.chunk - 1) / p.chunk;
+  const int64_t whole_tasks = p.outer * p.panels;
+  const int64_t bytes = p.outer * p.n * p.inner * bytes_of(p.element);
+  plan.split = p.chunks > 1 && c.threads() > 1 && whole_tasks < 4 * c.threads();
+  plan.threads = useful_threads(c.threads(), plan.split ? whole_tasks * p.chunks : whole_tasks, bytes);
+  plan.workspace_bytes = plan.split ? p.outer * p.chunks * p.inner * (p.element == Element::f64 ? 8 : 4) : 0;
+  return plan;
+}
+
+const char* refuse(const Call& c) {
+  plan_of(c);
+  return nullptr;
+}
+
+assay_workspace workspace(const Call& c) { return {plan_of(c).workspace_bytes, 64, ASSAY_WORKSPACE_ANY}; }
+
+const char* launch(const Call& c) {
+  Plan plan = plan_of(c);
+  const int64_t whole_tasks = plan.tasks.outer * plan.tasks.panels;
+  if (plan.split) plan.tasks.partials = c.workspace();
+  const auto tasks = &HWY_DYNAMIC_DISPATCH(reduce_tasks);
+  parallel_ranges(plan.split ? whole_tasks * plan.tasks.chunks : whole_tasks, plan.threads,
+                  [&](int, int64_t begin, int64_t end) { tasks(plan.tasks, false, begin, end); });
+  if (plan.split) tasks(plan.tasks, true, 0, whole_tasks);
+  return nullptr;
+}
+
+void describe(const Call& c, const Describe& emit) {
+  const Plan plan = plan_of(c);
+  emit("algorithm", plan.tasks.inner == 1 ? "along rows" : "panels of columns");
+  emit("isa", HWY_DYNAMIC_DISPATCH(reduce_isa)());
+  emit("reduction",
+       plan.tasks.inner == 1 ? "chunks of 32768, blocks of 4 x 8 vectors" : "chunks of 4096, blocks of 8 x 8 rows");
+}
+
+constexpr assay_contract contract(int32_t accumulator) {
+  return {.interface_version = 1,
+          .owner = kOwner,
+          .domain = "dtype in f64 f32 f16 bf16",
+          .promises = kRowPromises,
+          .arithmetic = {.accumulator = accumulator,
+                         .depth_divisor = kRowDepthDivisor,
+                         .depth_constant = kRowDepthConstant + 1,
+                         .split_k = 1,
+                         .partial_type = accumulator},
+          .nan_policy = ASSAY_NAN_PROPAGATES,
+          .workspace_limit = uint64_t{256} << 20};
+}
+
+const assay_contract* plan_contract(const Call& c) {
+  static constexpr assay_contract kDouble = contract(ASSAY_ACC_F64);
+  return element_of(c, "x") == Element::f64 ? &kDouble : nullptr;
+}
+
+ASSAY_KERNEL(reduce, simd, .target = "cpu", .refuse = refuse, .workspace = workspace, .launch = launch,
+             .describe = describe, .plan_contract = plan_contract, .contract = contract(ASSAY_ACC_F32))
+
+}  // namespace
+}  // namespace assay::simd
+#endif
