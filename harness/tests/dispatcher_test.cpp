@@ -49,7 +49,7 @@ const assay_contract* f64_contract(const Call& c) {
 }
 
 // Wants an instruction set that is not there.
-ASSAY_KERNEL(toy, amx, .unavailable = lacks_isa, .launch = answer<1>,
+ASSAY_KERNEL(toy, amx, .launch = answer<1>, .unavailable = lacks_isa,
              .contract = {.interface_version = 1,
                           .owner = "amx@example",
                           .domain = "dtype in bf16",
