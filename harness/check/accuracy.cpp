@@ -63,9 +63,8 @@ class Judge {
     const Interval interval = enclosure<T>(hi, lo, e);
     if (!(holds(interval, got) && zero_sign_right(hi, got)) && !excused(interval, got, evidence)) {
       fail(i, got, hi + lo, e);
-    } else if (finite(got) && evidence != Evidence::no_evidence) {
-      measure(i, got, hi, lo, e);
     }
+    if (finite(got) && evidence != Evidence::no_evidence) measure(i, got, hi, lo, e);
   }
 
   void finish() {

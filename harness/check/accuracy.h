@@ -13,6 +13,8 @@
 //                  inside. An op whose overflow can leave a finite value (1 / inf) gives E = infinity there.
 //   bitwise        a zero must have the sign of r. Payloads of NaN do not survive a double: compare those with bytes.h.
 // Zeros otherwise compare by value.
+//
+// Statistics are taken over every element with finite r and finite got that is evidence, failing ones included.
 #pragma once
 
 #include <cstddef>

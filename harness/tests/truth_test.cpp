@@ -1,0 +1,111 @@
+// check/truth: what the truth golden's hash must and must not depend on.
+#include "check/truth.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+Reference reference(DType t, std::vector<double> hi, double e_ref = 0) {
+  const size_t n = hi.size();
+  return {.tensor = "y",
+          .dtype = t,
+          .hi = std::move(hi),
+          .lo = std::vector<double>(n, 0),
+          .e_ref = std::vector<double>(n, e_ref)};
+}
+
+Truth truth_of_one(const Reference& r) { return truth_of({&r, 1}); }
+
+// XXH64 of 1.0f, 2.0f, -0.5f little-endian, from Python's xxhash.
+TEST(Truth, HashIsXxh64OfThePackedRoundedElements) {
+  const Truth truth = truth_of_one(reference(DType::f32, {1, 2, -0.5}));
+  EXPECT_EQ(truth.hash, "97cf9c9a99384812");
+  EXPECT_EQ(truth.elements, 3);
+  EXPECT_EQ(truth.straddling, 0);
+  EXPECT_EQ(truth.samples, (std::vector<std::string>{"0:3f800000", "2:bf000000"}));
+}
+
+TEST(Truth, RoundsOnce) {
+  // 1 + 2^-11 is a tie of f16; what lies 2^-60 above it must not round back to even by way of a double.
+  Reference r = reference(DType::f16, {1 + 0x1p-11});
+  const Truth tie = truth_of_one(r);
+  EXPECT_EQ(tie.samples[0], "0:3c00");
+  r.lo[0] = 0x1p-60;
+  EXPECT_EQ(truth_of_one(r).samples[0], "0:3c01");
+  r.lo[0] = -0x1p-60;
+  EXPECT_EQ(truth_of_one(r), tie);
+  EXPECT_EQ(truth_of_one(reference(DType::i8, {300, -2.5})).samples, (std::vector<std::string>{"0:7f", "1:fe"}));
+}
+
+TEST(Truth, OneElementMoreOrLessChangesTheHash) {
+  const std::vector<double> values(5000, 0.25);
+  const Truth truth = truth_of_one(reference(DType::bf16, values));
+  for (const size_t i : {0u, 1u, 4095u, 4096u, 4999u}) {
+    std::vector<double> other = values;
+    other[i] = 0.5;
+    EXPECT_NE(truth_of_one(reference(DType::bf16, other)).hash, truth.hash) << i;
+  }
+  EXPECT_NE(truth_of_one(reference(DType::bf16, std::vector<double>(4999, 0.25))).hash, truth.hash);
+}
+
+TEST(Truth, StraddlingElementsAreLeftOutAndCounted) {
+  // 1 + 2^-24 is a tie of f32, so an oracle with any error does not know its rounding.
+  const auto at = [](double value, double e_ref) { return truth_of_one(reference(DType::f32, {2, value, 3}, e_ref)); };
+  const Truth straddles = at(1 + 0x1p-24, 0x1p-50);
+  EXPECT_EQ(straddles.straddling, 1);
+  EXPECT_EQ(at(1 + 0x1p-24 + 0x1p-52, 0x1p-50), straddles) << "either side of the tie: the same golden";
+  EXPECT_EQ(at(1 + 0x1p-24, 0).straddling, 0);
+  EXPECT_NE(at(1 + 0x1p-24, 0).hash, straddles.hash);
+  const Truth elsewhere = truth_of_one(reference(DType::f32, {1 + 0x1p-24, 2, 3}, 0x1p-50));
+  EXPECT_EQ(elsewhere.straddling, 1);
+  EXPECT_NE(elsewhere.hash, straddles.hash) << "which element straddles counts";
+  EXPECT_EQ(elsewhere.samples[0], "1:40000000") << "a sample is never of an unproven element";
+}
+
+TEST(Truth, ImprovingAnOracleThatStraddlesNowhereChangesNothing) {
+  Reference r = reference(DType::f32, {0.1, 0.2, 1e-40, 1e30, 0}, 0x1p-160);
+  const Truth before = truth_of_one(r);
+  ASSERT_EQ(before.straddling, 0);
+  r.e_ref.assign(5, 0);
+  r.lo = {0x1p-60, -0x1p-60, 0, 0, 0};
+  EXPECT_EQ(truth_of_one(r), before);
+}
+
+TEST(Truth, NansAreOneAndZerosHaveASignOnlyBitwise) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double other = std::bit_cast<double>(std::bit_cast<uint64_t>(nan) | 12345);
+  EXPECT_EQ(truth_of_one(reference(DType::f32, {nan})), truth_of_one(reference(DType::f32, {-other})));
+  EXPECT_EQ(truth_of_one(reference(DType::f64, {nan})), truth_of_one(reference(DType::f64, {-other})));
+  Reference zero = reference(DType::f32, {0.0}), minus = reference(DType::f32, {-0.0});
+  EXPECT_EQ(truth_of_one(zero), truth_of_one(minus));
+  zero.bitwise = minus.bitwise = true;
+  EXPECT_NE(truth_of_one(zero).hash, truth_of_one(minus).hash);
+  EXPECT_NE(truth_of_one(reference(DType::f32, {INFINITY})).hash,
+            truth_of_one(reference(DType::f32, {-INFINITY})).hash);
+}
+
+TEST(Truth, OutputsFollowOneAnother) {
+  const std::vector<Reference> two{reference(DType::f32, {1, 2}), reference(DType::f16, {3})};
+  const Truth truth = truth_of(two);
+  EXPECT_EQ(truth.elements, 3);
+  EXPECT_EQ(truth.samples, (std::vector<std::string>{"0:3f800000", "2:4200"}));
+  const Truth none = truth_of({});
+  EXPECT_EQ(none.elements, 0);
+  EXPECT_TRUE(none.samples.empty());
+}
+
+TEST(Truth, AReferenceOfUnequalPartsIsAFault) {
+  Reference r = reference(DType::f32, {1, 2});
+  r.e_ref.pop_back();
+  EXPECT_THROW(truth_of_one(r), Error);
+}
+
+}  // namespace
+}  // namespace assay
