@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "common/half-inl.h"
+#include "gemm/pack-inl.h"
 #include "gemm/plan.h"
-#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::gemm::HWY_NAMESPACE {
@@ -40,13 +40,15 @@ constexpr int wide_vectors(int rows) {
 
 // tile[r][c] = (resumes ? tile[r][c] : 0) + sum over k of a[r][k] b[k][c]. Rows of `a` are kDepth apart and rows of
 // `tile` one strip. The sum of a block runs through k in order in every kernel of this file, whatever its strip: the
-// result's bits do not depend on which of them computed it. kFetch: rows of B to fetch ahead; 0 when B is packed.
-template <int kRows, int kStripVectors, int kFetch, class Sum, class TB>
+// result's bits do not depend on which of them computed it. kFetches: B is read in place,
+// not packed.
+template <int kRows, int kStripVectors, bool kFetches, class Sum, class TB>
 HWY_NOINLINE void micro(const Sum* HWY_RESTRICT a, const TB* HWY_RESTRICT b, int64_t b_stride, int64_t depth,
                         bool resumes, Sum* HWY_RESTRICT tile) {
   const hn::ScalableTag<Sum> d;
   using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
+  [[maybe_unused]] const TB* const strip = b;
   V sums[kRows][kStripVectors];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
@@ -57,10 +59,7 @@ HWY_NOINLINE void micro(const Sum* HWY_RESTRICT a, const TB* HWY_RESTRICT b, int
     V row[kStripVectors];
 #pragma GCC unroll 16
     for (int v = 0; v < kStripVectors; ++v) row[v] = load(d, b + v * lanes);
-    if constexpr (kFetch > 0) {
-      const TB* ahead = b + std::min<int64_t>(kFetch, depth - 1 - k) * b_stride;
-      for (size_t c = 0; c < kStripVectors * lanes; c += 64 / sizeof(TB)) hwy::Prefetch(ahead + c);
-    }
+    if constexpr (kFetches) fetch_ahead(strip, b_stride, kStripVectors * lanes, depth, k);
     b += b_stride;
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
@@ -95,7 +94,7 @@ Strip<Sum, Sum> packed_strip(int64_t rows) {
   if constexpr (kRows > 1) {
     if (rows <= (kRows + 1) / 2) return packed_strip<Sum, (kRows + 1) / 2>(rows);
   }
-  return {kRows, int64_t(kVectors * hn::Lanes(hn::ScalableTag<Sum>())), &micro<kRows, kVectors, 0, Sum, Sum>};
+  return {kRows, int64_t(kVectors * hn::Lanes(hn::ScalableTag<Sum>())), &micro<kRows, kVectors, false, Sum, Sum>};
 }
 
 // The same for B read in place: as wide as the registers allow.
@@ -104,9 +103,8 @@ Strip<Sum, TB> wide_strip(int64_t rows) {
   if constexpr (kRows > 1) {
     if (rows <= (kRows + 1) / 2) return wide_strip<Sum, TB, (kRows + 1) / 2>(rows);
   }
-  constexpr int kFetch = 16;
   constexpr int kWide = wide_vectors(kRows);
-  return {kRows, int64_t(kWide * hn::Lanes(hn::ScalableTag<Sum>())), &micro<kRows, kWide, kFetch, Sum, TB>};
+  return {kRows, int64_t(kWide * hn::Lanes(hn::ScalableTag<Sum>())), &micro<kRows, kWide, true, Sum, TB>};
 }
 
 }  // namespace assay::gemm::HWY_NAMESPACE

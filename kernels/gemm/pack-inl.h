@@ -10,11 +10,26 @@
 #include <algorithm>
 
 #include "common/half-inl.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::gemm::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace assay::simd::HWY_NAMESPACE;
+
+// Fetches what a walk down a strip `width` wide and `rows` long reads kAhead rows later; near the strip's end that is
+// the top of the strip to its right. Rows lie pages apart, where no hardware prefetcher follows. An address that nobody
+// owns does no harm here, but no pointer to it may be formed.
+template <class T>
+HWY_INLINE void fetch_ahead(const T* strip, int64_t stride, int64_t width, int64_t rows, int64_t r) {
+  constexpr int64_t kAhead = 48;
+  const bool in_strip = r + kAhead < rows;
+  const int64_t ahead = in_strip ? (r + kAhead) * stride : (r + kAhead - rows) * stride + width;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(strip) + ahead * sizeof(T);
+  for (uintptr_t line = 0; line < width * sizeof(T); line += 64) {
+    __builtin_prefetch(reinterpret_cast<const char*>(address + line), 0, 2);
+  }
+}
 
 // to[r][c] = from[r][c], and zero for columns in [columns, width).
 template <class T, class Sum = ComputeOf<T>>
@@ -22,7 +37,9 @@ void copy_block(const T* from, int64_t from_stride, int64_t rows, int64_t column
                 int64_t width) {
   const hn::ScalableTag<Sum> d;
   const int64_t lanes = hn::Lanes(d);
+  const T* strip = from;
   for (int64_t r = 0; r < rows; ++r, from += from_stride, to += to_stride) {
+    fetch_ahead(strip, from_stride, columns, rows, r);
     int64_t c = 0;
     for (; c + lanes <= columns; c += lanes) hn::StoreU(load(d, from + c), d, to + c);
     if (c < columns) {
@@ -66,7 +83,11 @@ void transpose_block(const T* from, int64_t from_stride, int64_t rows, int64_t c
   full_rows = rows / kSquare * kSquare;
   full_columns = columns / kSquare * kSquare;
   for (int64_t r = 0; r < full_rows; r += kSquare) {
+    const T* next = from + std::min(r + kSquare, rows - kSquare) * from_stride;  // rows are too short to be predicted
     for (int64_t c = 0; c < full_columns; c += kSquare) {
+      if (c % (64 / int64_t(sizeof(T))) == 0) {
+        for (int64_t i = 0; i < kSquare; ++i) hwy::Prefetch(next + i * from_stride + c);
+      }
       transpose_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
     }
   }
