@@ -46,6 +46,8 @@ class Examination {
       if (contract_allows()) all_checks();
     } catch (const ProcessLost& lost) {
       lose(lost);
+    } catch (const ContractBroken& broken) {
+      refuse(broken.what());
     } catch (const LaunchFailed& failed) {
       sheet_.set("launch", Outcome::fail, failed.what());
     }

@@ -22,8 +22,8 @@ Workspace workspace_from(const json& answer, const Contract& contract) {
   const Workspace workspace{w.at(0), std::max(w.at(1).get<uint64_t>(), uint64_t{1}),
                             w.at(2).get<int>() == ASSAY_WORKSPACE_ZERO};
   if (workspace.bytes > contract.workspace_limit) {
-    throw LaunchFailed("asks for " + std::to_string(workspace.bytes) + " bytes of workspace, its contract's limit is " +
-                       std::to_string(contract.workspace_limit));
+    throw ContractBroken("asks for " + std::to_string(workspace.bytes) +
+                         " bytes of workspace, its contract's limit is " + std::to_string(contract.workspace_limit));
   }
   return workspace;
 }

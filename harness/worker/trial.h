@@ -27,6 +27,11 @@ struct LaunchCost {
   int64_t outstanding = 0;  // bytes of heap the worker holds
 };
 
+// The plan itself breaks the contract.
+struct ContractBroken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Trial {
  public:
   struct Setting {
@@ -34,7 +39,7 @@ class Trial {
     int64_t offset = 0;  // elements
     Place place = Place::end;
   };
-  // Plans the case. Ask refusal() next. Throws ProcessLost.
+  // Plans the case. Ask refusal() next. Throws ProcessLost or ContractBroken.
   Trial(Subject& subject, Arena& arena, const KernelInfo& kernel, const Op& op, const Case& c, const Setting& setting);
 
   const std::string& refusal() const { return refusal_; }  // empty: accepted

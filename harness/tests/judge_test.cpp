@@ -1,0 +1,157 @@
+// The judge against modules that are bad on purpose (bad_modules/): each gets its own verdict, and no other case's
+// result is lost or changed. Real processes, real faults.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/op.h"
+#include "record/verdict.h"
+#include "worker/judge_client.h"
+#include "worker/process.h"
+
+namespace assay {
+namespace {
+
+const std::filesystem::path kBuild = ASSAY_BUILD_DIR;
+
+JudgeSettings settings() {
+  return {.judge_program = kBuild / "bin/assay-judge",
+          .worker_program = kBuild / "bin/assay-worker",
+          .threads = 2,
+          .deadline_seconds = 1.5,
+          .memory_limit_bytes = 256u << 20};
+}
+
+std::filesystem::path module_named(const std::string& name) { return kBuild / "bad_modules" / (name + ".so"); }
+
+// What the coordinator adds before it concludes.
+Record concluded(Record record) {
+  for (const char* check : {"truth", "golden-bits", "statistical"}) {
+    record.checks.push_back(check_result(check, Outcome::no_baseline));
+  }
+  conclude(record);
+  return record;
+}
+
+std::string details(const Record& record) {
+  std::string all = record.reason + "\n";
+  for (const CheckResult& r : record.checks) {
+    all += "  " + r.check + ": " + std::string(word_of(r.outcome)) + " " + r.detail + "\n";
+  }
+  return all;
+}
+
+constexpr const char* kNormal = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32";
+constexpr const char* kZeros = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=zeros";
+constexpr const char* kNaN = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=nan_one";
+
+struct Row {
+  const char* module;
+  Verdict verdict;
+  const char* reason;  // part of the record's reason
+  const char* case_id = kNormal;
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.module; }
+
+class BadModule : public ::testing::TestWithParam<Row> {
+ protected:
+  static void SetUpTestSuite() { judge_ = std::make_unique<JudgeClient>(settings()); }
+  static void TearDownTestSuite() { judge_.reset(); }
+  static Record check(const std::string& module, const std::string& case_id) {
+    const OpRegistry ops = make_op_registry();
+    return concluded(judge_->check(judge_->load(module_named(module)).at(0), ops.parse_case(case_id)));
+  }
+  static std::unique_ptr<JudgeClient> judge_;  // one for all: no module may spoil it for the next
+};
+std::unique_ptr<JudgeClient> BadModule::judge_;
+
+TEST_P(BadModule, GetsItsVerdictAndTheNextKernelIsUnharmed) {
+  const Row& row = GetParam();
+  const Record record = check(row.module, row.case_id);
+  EXPECT_EQ(word_of(record.verdict), word_of(row.verdict)) << details(record);
+  EXPECT_NE(record.reason.find(row.reason), std::string::npos) << details(record);
+  const Record good = check("good", row.case_id);
+  EXPECT_EQ(good.verdict, Verdict::pass) << details(good);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadModule,
+    ::testing::Values(
+        Row{"good", Verdict::pass, ""}, Row{"good", Verdict::pass, "", kZeros}, Row{"good", Verdict::pass, "", kNaN},
+        Row{"garbage_on_stdout", Verdict::pass, ""}, Row{"segfault", Verdict::crashed, "SIGSEGV"},
+        Row{"abort", Verdict::crashed, "SIGABRT"}, Row{"exit_zero", Verdict::crashed, "exited with status 0"},
+        Row{"exit_mid_case", Verdict::crashed, "exited with status 7"},
+        Row{"launch_error", Verdict::crashed, "out of luck"}, Row{"kill_itself", Verdict::crashed, "SIGKILL"},
+        Row{"crash_in_prepare", Verdict::crashed, "SIGABRT"}, Row{"infinite_loop", Verdict::timeout, "no answer"},
+        Row{"hang_in_prepare", Verdict::timeout, "no answer"},
+        Row{"write_past_end", Verdict::memory, "wrote byte 1 beyond the end of y"},
+        Row{"write_before_start", Verdict::memory, "guards"},
+        Row{"read_past_end", Verdict::memory, "read byte 1 beyond the end of x"},
+        Row{"write_past_workspace", Verdict::memory, "workspace"}, Row{"last_unwritten", Verdict::memory, "unwritten"},
+        Row{"do_nothing", Verdict::memory, "unwritten"}, Row{"scribble_input", Verdict::memory, "inputs"},
+        Row{"allocate_without_bound", Verdict::memory, "256 MiB"}, Row{"leak", Verdict::memory, "heap grew"},
+        Row{"leave_process", Verdict::memory, "process(es) behind"}, Row{"keep_pointer", Verdict::memory, "wrote"},
+        Row{"first_time_only", Verdict::wrong, "accuracy"}, Row{"pointer_cache", Verdict::wrong, "accuracy"},
+        Row{"trust_workspace", Verdict::wrong, "accuracy"}, Row{"swallow_nan", Verdict::wrong, "accuracy", kNaN},
+        Row{"ignore_input", Verdict::wrong, "accuracy"},
+        Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
+        Row{"thread_dependent", Verdict::nondeterministic, "same-threads", kZeros},
+        Row{"address_dependent", Verdict::nondeterministic, "same-alignment", kZeros},
+        Row{"process_dependent", Verdict::nondeterministic, "same-restart", kZeros},
+        Row{"refuse_everything", Verdict::contract, "claims this case and refuses it: not today"},
+        Row{"claim_too_much", Verdict::contract, "the op does not allow this contract"},
+        Row{"accept_unclaimed", Verdict::contract, "accepts what it does not claim"},
+        Row{"big_workspace", Verdict::contract, "4096 bytes of workspace"},
+        Row{"silent_fallback", Verdict::fallback, "instead of avx512: no such instructions here"}),
+    [](const auto& info) { return std::string(info.param.module) + "_" + std::to_string(info.index); });
+
+class UnusableModule : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(UnusableModule, IsRefusedInOneLineAndTheJudgeGoesOn) {
+  const auto& [name, reason] = GetParam();
+  JudgeClient judge(settings());
+  try {
+    judge.load(module_named(name));
+    FAIL() << "loaded";
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find(reason), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find(std::string(name) + ".so"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(judge.load(module_named("good")).size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, UnusableModule,
+                         ::testing::Values(std::pair{"abi_off", "ABI version 2"},
+                                           std::pair{"symbol_missing", "does not export 'assay_module'"},
+                                           std::pair{"crash_on_load", "SIGABRT"},
+                                           std::pair{"hole_in_table", "lacks one of create"},
+                                           std::pair{"no_such_file", "no such file"}),
+                         [](const auto& info) { return std::string(info.param.first); });
+
+TEST(Judge, UnsupportedIsRefusedWithAReasonAndNothingElseIsClaimed) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const Record record = judge.check(judge.load(module_named("good")).at(0),
+                                    ops.parse_case("reduce:kind=sum,outer=7,n=33,inner=5,dtype=f32"));
+  EXPECT_EQ(record.verdict, Verdict::unsupported);
+  EXPECT_NE(record.reason.find("needs kind in max"), std::string::npos) << record.reason;
+  EXPECT_TRUE(record.output_hash.empty());
+}
+
+TEST(Judge, AWorkerKilledFromOutsideCostsNothing) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const auto kernel = judge.load(module_named("good")).at(0);
+  const Case c = ops.parse_case(kNormal);
+  const Record before = concluded(judge.check(kernel, c));
+  for (const pid_t worker : stray_processes(judge.pid(), {judge.pid()})) ::kill(worker, SIGKILL);
+  const Record after = concluded(judge.check(kernel, c));
+  EXPECT_EQ(after.verdict, Verdict::pass) << details(after);
+  EXPECT_EQ(after.output_hash, before.output_hash);
+}
+
+}  // namespace
+}  // namespace assay
