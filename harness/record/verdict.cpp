@@ -90,8 +90,11 @@ CheckResult check_result(std::string_view check, Outcome outcome, std::string de
 }
 
 void conclude(Record& record) {
-  record.verdict = Verdict::pass;
-  record.reason.clear();
+  const bool unsupported = record.verdict == Verdict::unsupported;  // its reason is the refusal
+  if (!unsupported) {
+    record.verdict = Verdict::pass;
+    record.reason.clear();
+  }
   for (const CheckRow& row : kCheckRows) {
     const auto has = [&](const CheckResult& result) { return result.check == row.check; };
     if (std::none_of(record.checks.begin(), record.checks.end(), has)) {

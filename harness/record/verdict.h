@@ -36,8 +36,8 @@ int combine_exit_codes(int a, int b);
 // A check's result with the verdict its failure means. Throws Error for a name outside the table.
 CheckResult check_result(std::string_view check, Outcome outcome, std::string detail = "");
 
-// Sets verdict and reason from the checks: the worst failure's; `pass` when every check of the table is there and none
-// failed; `error` when one is missing.
+// Sets verdict and reason from the checks: the worst failure's; `pass`, or `unsupported` where the judge said so, when
+// every check of the table is there and none failed; `error` when one is missing.
 void conclude(Record& record);
 
 }  // namespace assay

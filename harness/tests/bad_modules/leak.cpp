@@ -4,7 +4,7 @@
 #include "base.h"
 namespace {
 const char* launch(const assay::Call& c) {
-  static void* kept[1 << 20];
+  [[maybe_unused]] static void* kept[1 << 20];
   static int launches = 0;
   kept[launches++] = std::malloc(100);
   bad::reduce(c);

@@ -4,7 +4,8 @@
 namespace {
 const char* launch(const assay::Call& c) {
   bad::reduce(c);
-  *reinterpret_cast<volatile int*>(uintptr_t{16}) = 1;
+  int* volatile wild = reinterpret_cast<int*>(uintptr_t{16});
+  *wild = 1;
   return nullptr;
 }
 }  // namespace
