@@ -89,6 +89,9 @@ class Examination {
       return false;
     }
     if (!not_claimed.empty()) return refuse("accepts what it does not claim: " + not_claimed);
+    if (const std::string why = op_.cap_violation(trial.contract()); !why.empty()) {
+      return refuse("the op does not allow this plan's contract: " + why);
+    }
     sheet_.set("contract", Outcome::pass);
     note_selection(trial);
     return true;
