@@ -120,6 +120,14 @@ ASSAY_HD inline double high_part(double a) { return a; }
 ASSAY_HD inline double high_part(DoubleDouble a) { return a.hi; }
 ASSAY_HD inline double low_part(double) { return 0; }
 ASSAY_HD inline double low_part(DoubleDouble a) { return a.lo; }
+template <class Real>
+ASSAY_HD Real from_parts(double hi, double lo) {
+  return {hi, lo};
+}
+template <>
+ASSAY_HD inline double from_parts<double>(double hi, double) {
+  return hi;
+}
 
 // Roundoff of one operation in a precision of the oracles.
 template <class Real>
