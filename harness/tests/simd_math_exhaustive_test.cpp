@@ -1,0 +1,3 @@
+// simd_math_test.cpp over every float.
+#define ASSAY_FLOAT_STEP 1
+#include "simd_math_test.cpp"
