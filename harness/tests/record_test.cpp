@@ -319,6 +319,57 @@ TEST(RunJson, ComesBackEqualAndCarriesTheTables) {
   EXPECT_THAT(message_of([&] { run_from_json(bad); }), HasSubstr("kernels[0].contract.arithmetic.split_k"));
 }
 
+// The two records and the run.json that the dashboards' tests read: what this writer writes, checked in. When a field
+// is added, run this test with ASSAY_UPDATE set and review the difference.
+TEST(RunJson, TheCheckedInRunIsWhatIsWritten) {
+  Record plain = record_named("gemm/simd:m=1,dtype=f32");
+  plain.op = "gemm";
+  plain.kernel = "simd";
+  Record full = plain;
+  full.kernel_id = "gemm/simd:m=2,dtype=f32";
+  full.verdict = Verdict::wrong;
+  full.reason = "accuracy: y[0]: got nan \xFF";
+  full.owner = "someone";
+  full.checks = {check_result("accuracy", Outcome::fail, "y[0]: got nan"), check_result("growth", Outcome::skipped)};
+  full.errors = {{.tensor = "y",
+                  .elements = 3,
+                  .rigorous = 3,
+                  .failures = 1,
+                  .max_q = NAN,
+                  .rms_q = INFINITY,
+                  .worst_index = 0,
+                  .worst_got = -INFINITY,
+                  .worst_want = 0.1,
+                  .worst_bound = 0x1p-1074,
+                  .histogram = std::vector<int64_t>(kErrorHistogramEdges.size() + 1, 2)}};
+  full.seeds = {{.seed = ~0ull, .rms_q = 0.5}};
+  full.selection = {{"isa", "avx2"}};
+  full.resident_growth_bytes = -4096;
+  full.latency = {{.metric = "warm", .samples = 11, .p50_us = 12.5, .samples_file = "samples/none.bin"}};
+  full.seconds = {{"oracle", 0.25}};
+  full.repro = "assay repro 'gemm/simd:m=2,dtype=f32'";
+
+  assay::Run run = sample_run();
+  run.started = run.finished = "2025-01-01T00:00:00Z";
+  run.planned = run.recorded = 2;
+  run.exit_code = 1;
+  run.kernels[0].contract.promises = ASSAY_SAME_RUN | ASSAY_SAME_THREADS;
+
+  Scratch scratch;
+  {
+    RunFolder folder = RunFolder::create(scratch.path / "written");
+    folder.append(plain);
+    folder.append(full);
+    folder.write_run(run);
+  }
+  const fs::path checked_in = fs::path(ASSAY_SOURCE_DIR) / "dashboards/tests/data/written";
+  for (const char* name : {"records.jsonl", "run.json"}) {
+    const std::string written = content_of(scratch.path / "written" / name);
+    if (std::getenv("ASSAY_UPDATE") != nullptr) write(checked_in / name, written);
+    EXPECT_EQ(content_of(checked_in / name), written) << checked_in / name << " is stale: run with ASSAY_UPDATE=1";
+  }
+}
+
 TEST(RunFolder, RecordsSurviveAndResumeRepeatsNothing) {
   Scratch scratch;
   const fs::path out = scratch.path / "deep" / "run";

@@ -1,0 +1,191 @@
+"""index.html and one page a kernel. Templates escape everything; the only markup let through is plots.py's own."""
+
+import base64
+import hashlib
+import math
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from . import plots
+from .plain import shortened, slug
+from .view import CLASS_OF_EXIT, SYMBOL_OF_OUTCOME, SYMBOL_OF_VERDICT, View
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_MOST_LISTED = 200  # failures on the index; the kernel pages have them all
+_ACCUMULATORS = {0: "none", 1: "f16", 2: "bf16", 3: "f32", 4: "f64", 5: "i32"}  # ASSAY_ACC_* of <assay/abi.h>
+_EXPS = {0: "none", 1: "accurate", 2: "fast", 3: "base 2"}  # ASSAY_EXP_*
+_WORST_OUTCOME_CLASS = {
+    "fail": "bad", "skipped": "unsure", "no-baseline": "blank", "weak": "weak", "pass": "good",
+    "not-applicable": "none",
+}  # fmt: skip
+
+
+def pages(view: View) -> dict:
+    """File name -> content."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["own"] = Markup  # this package's own style and script, and nothing else
+    script = (_TEMPLATES / "filter.js").read_text("utf-8")
+    environment.globals.update(
+        view=view,
+        style=(_TEMPLATES / "style.css").read_text("utf-8"),
+        script=script,
+        # The page may run this script and no other: not even one that an escaping fault would let in.
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        symbol_of_verdict=lambda verdict: SYMBOL_OF_VERDICT.get(verdict, "✗"),
+        class_of_verdict=lambda verdict: _class_of(view, verdict),
+        symbol_of_outcome=SYMBOL_OF_OUTCOME,
+        class_of_outcome=_WORST_OUTCOME_CLASS,
+        page_of=lambda name: f"kernel-{slug(name)}.html",
+        us=_us,
+        number=_number,
+        shortened=shortened,
+    )
+    made = {"index.html": environment.get_template("index.html.j2").render(**_index(view))}
+    kernel_template = environment.get_template("kernel.html.j2")
+    for name in view.kernels:
+        made[f"kernel-{slug(name)}.html"] = kernel_template.render(**_kernel(view, name))
+    return made
+
+
+def _class_of(view, verdict):
+    # An exit code of 0 that is not a pass is said in another colour: it proves nothing.
+    if verdict != "pass" and view.verdicts[verdict]["exit_code"] == 0:
+        return "blank"
+    return CLASS_OF_EXIT.get(view.verdicts[verdict]["exit_code"], "bad")
+
+
+def _us(value) -> str:
+    """Microseconds to three significant digits, with a unit that fits."""
+    if not math.isfinite(value):
+        return str(value)
+    for unit, scale in (("s", 1e6), ("ms", 1e3), ("µs", 1.0)):
+        if abs(value) >= scale or scale == 1.0:
+            return f"{value / scale:.3g} {unit}" if abs(value / scale) < 1000 else f"{value / scale:.0f} {unit}"
+    raise AssertionError("unreachable")
+
+
+def _number(value) -> str:
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.4g}"
+    return f"{int(value):,}" if math.isfinite(value) else str(value)
+
+
+def _index(view):
+    rows = []
+    for name in view.kernels:
+        records = view.records_of(name)
+        facts = view.facts_of(name)
+        rows.append(
+            {
+                "name": name,
+                "target": facts["target"] if facts else records[0]["target"],
+                "cases": len(records),
+                "verdicts": view.verdict_counts(name),
+                "cells": [(check, view.outcome_counts(check, name)) for check in view.checks],
+            }
+        )
+    return {
+        "rows": rows,
+        "totals": [(check, view.outcome_counts(check)) for check in view.checks],
+        "failures": view.failures[:_MOST_LISTED],
+        "failures_left": max(0, len(view.failures) - _MOST_LISTED),
+        "latencies": view.latency_frame.to_dict("records"),
+        "seconds": _time_spent(view.records),
+    }
+
+
+def _time_spent(records):
+    spent = Counter()
+    for record in records:
+        spent.update(record["seconds"])
+    return spent.most_common()
+
+
+def _kernel(view, name):
+    records = view.records_of(name)
+    facts = view.facts_of(name)
+    unsupported = defaultdict(list)
+    for record in records:
+        if record["verdict"] == "unsupported":
+            unsupported[record["reason"]].append(record)
+    return {
+        "name": name,
+        "facts": facts,
+        "arithmetic": _arithmetic(facts),
+        "owner": facts["contract"]["owner"] if facts else next((r["owner"] for r in records), ""),
+        "records": records,
+        "failures": [record for record in view.failures if record["name"] == name],
+        "errors": _error_plots(view, name, records),
+        "ecdfs": _latency_plots(view, name, records),
+        "selections": _selections(records),
+        "fallbacks": [record for record in records if record["selection"].get("fallback")],
+        "unsupported": sorted(unsupported.items(), key=lambda item: -len(item[1])),
+        "outcomes": {record["index"]: {c["check"]: c for c in record["checks"]} for record in records},
+    }
+
+
+def _arithmetic(facts):
+    if facts is None:
+        return []
+    words = {"accumulator": _ACCUMULATORS, "partial_type": _ACCUMULATORS, "exp_kind": _EXPS}
+    arithmetic = facts["contract"]["arithmetic"]
+    return [(key.replace("_", " "), words.get(key, {}).get(value, value)) for key, value in sorted(arithmetic.items())]
+
+
+def _error_plots(view, name, records):
+    """One drawing a dtype: narrow outputs round outside their bound, and must not be mixed with wide ones."""
+    edges = view.run["tables"]["error_histogram_edges"]
+    by_dtype = defaultdict(list)
+    for record in records:
+        by_dtype[record["dtype"]] += record["errors"]
+    drawn = []
+    for dtype, errors in sorted(by_dtype.items()):
+        histograms = [error["histogram"] for error in errors if len(error["histogram"]) == len(edges) + 1]
+        counts = np.sum(histograms, axis=0) if histograms else None
+        sums = {key: sum(error[key] for error in errors) for key in _SUMMED}
+        worst = max((error["max_q"] for error in errors), key=lambda q: math.inf if math.isnan(q) else q, default=0.0)
+        plot = None
+        if counts is not None and counts.sum() > 0:
+            plot = plots.error_histogram(counts, edges, f"errors-{slug(name)}-{slug(dtype)}")
+        drawn.append({"dtype": dtype, "plot": plot, "sums": sums, "worst": worst})
+    return drawn
+
+
+_SUMMED = ("elements", "exact", "rigorous", "weak", "vacuous", "no_evidence", "failures")
+
+
+def _latency_plots(view, name, records):
+    drawn = []
+    for record in records:
+        series = []
+        for i, latency in enumerate(record["latency"]):
+            samples = view.samples_of(record, latency["metric"])
+            if samples is not None and len(samples.microseconds):
+                series.append((_series_colour(i), samples.microseconds))
+        if record["latency"]:
+            plot = plots.latency_ecdf(series, f"latency-{record['index']}") if series else None
+            drawn.append({"record": record, "plot": plot})
+    return drawn
+
+
+def _series_colour(i):
+    return (plots.FIRST, plots.SECOND)[i % 2]
+
+
+def _selections(records):
+    """(key, [(value, count)]) of everything kernels said they chose, the commonest value first."""
+    counted = defaultdict(Counter)
+    for record in records:
+        for key, value in record["selection"].items():
+            counted[key][value] += 1
+    return [(key, values.most_common(8), len(values)) for key, values in sorted(counted.items())]

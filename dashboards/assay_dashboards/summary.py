@@ -1,0 +1,90 @@
+"""summary.md: what a reviewer needs on a job page or in a comment, bounded in size. Everything from a record stands in
+a code span, where Markdown and HTML mean nothing and nobody is mentioned."""
+
+import re
+
+from .plain import shortened
+from .view import SYMBOL_OF_VERDICT, View
+
+LONGEST = 60_000  # characters; a GitHub comment holds 65536
+_MOST_FAILURES, _MOST_FINDINGS, _MOST_LATENCIES = 50, 50, 60
+
+
+def code(text: str, longest: int = 160) -> str:
+    """`text` as a code span that holds whatever it is, in a table too. Empty text gives an empty cell."""
+    if not text.strip():
+        return ""
+    text = shortened(text, longest)
+    runs = [len(run) for run in re.findall(r"`+", text)]
+    fence = "`" * (max(runs, default=0) + 1)
+    pad = " " if runs else ""
+    # In a table GFM ends a cell at a bare pipe, code span or not; a backslash before the pipe would undo its escape.
+    text = text.replace("\\|", "\\ |").replace("|", "\\|")
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def summary(view: View) -> str:
+    run = view.run
+    asked = run["asked"]
+    counts = ", ".join(f"{SYMBOL_OF_VERDICT.get(v, '✗')} {n} {v}" for v, n in view.verdict_counts().items())
+    head = [
+        f"## Assay: {view.headline}",
+        "",
+        f"{len(view.records)} of {run['planned']} planned kernel-cases recorded: {counts or 'none'}.",
+        "",
+        f"Asked: {code(asked['command'])}, tier {code(asked['tier'])}"
+        + (f", filter {code(asked['filter'])}" if asked["filter"] else "")
+        + f" on {code(run['environment'].get('cpu.model', 'unknown'))}; exit code {view.exit_code}.",
+    ]
+    blocks = [head, _failures(view), _findings(view), _latencies(view)]
+    lines, size, dropped = [], 0, 0
+    for line in (line for block in blocks if block for line in [*block, ""]):
+        if size + len(line) + 1 > LONGEST - 200:
+            dropped += 1
+            continue
+        lines.append(line)
+        size += len(line) + 1
+    if dropped:
+        lines.append(f"{dropped} lines are left out here; the report has them.")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _rest(shown, all_of_them):
+    left = len(all_of_them) - shown
+    return ["", f"{left} more are in the report."] if left > 0 else []
+
+
+def _failures(view):
+    if not view.failures:
+        return []
+    lines = ["### Not passing", "", "| verdict | case | owner | reason |", "| --- | --- | --- | --- |"]
+    shown = view.failures[:_MOST_FAILURES]
+    for r in shown:
+        symbol = SYMBOL_OF_VERDICT.get(r["verdict"], "✗")
+        cells = (f"{symbol} {r['verdict']}", code(r["kernel_id"]), code(r["owner"], 60), code(r["reason"], 200))
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += _rest(len(shown), view.failures)
+    # The whole command, or it does not replay.
+    repro = [f"- {code(r['repro'], 600)}" for r in shown if r["repro"]]
+    return [*lines, "", "Replay:", "", *repro]
+
+
+def _findings(view):
+    if not view.findings:
+        return []
+    lines = ["### Findings", ""]
+    lines += [f"- {code(kind, 40)} {code(text, 300)}" for kind, text in view.findings[:_MOST_FINDINGS]]
+    return lines + _rest(_MOST_FINDINGS, view.findings)
+
+
+def _latencies(view):
+    rows = view.latency_frame.to_dict("records")
+    if not rows:
+        return []
+    lines = ["### Latency", "", "| case | metric | p50 µs | p90 µs | p99 µs | tail mass | samples |"]
+    lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for row in rows[:_MOST_LATENCIES]:
+        times = " | ".join(f"{row[key]:.4g}" for key in ("p50_us", "p90_us", "p99_us"))
+        name = code(f"{row['name']}:{row['case']}")
+        lines.append(f"| {name} | {code(row['metric'])} | {times} | {row['tail_mass']:.3f} | {row['samples']} |")
+    return lines + _rest(_MOST_LATENCIES, rows)

@@ -1,0 +1,115 @@
+"""The report in a real browser, from disk: the filter works, and a failure leads to its page and case.
+
+Needs Chromium and its driver. Without them these tests fail, unless ASSAY_NO_BROWSER says why there is none.
+"""
+
+import os
+import shutil
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+
+from test_report import hostile_run
+
+REASON = os.environ.get("ASSAY_NO_BROWSER", "")
+pytestmark = pytest.mark.skipif(bool(REASON), reason=f"ASSAY_NO_BROWSER: {REASON}")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.fail("no chromium and chromedriver: install Debian's chromium-driver, or set ASSAY_NO_BROWSER=why")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    profile = tmp_path_factory.mktemp("profile")
+    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", f"user-data-dir={profile}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    started.set_page_load_timeout(60)
+    yield started
+    started.quit()
+
+
+def shown(browser, selector):
+    return [element for element in browser.find_elements(By.CSS_SELECTOR, selector) if element.is_displayed()]
+
+
+def quiet(browser):
+    """No error in the console: a blocked script, a missing file, a violated policy."""
+    return [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def test_filter_the_grid_and_follow_a_failure(browser, full_report):
+    _, out = full_report
+    browser.get((out / "index.html").as_uri())
+    rows = "#grid tbody tr"
+    assert len(shown(browser, rows)) == 18
+    assert browser.find_element(By.ID, "headline").text == "✗ Fail"
+
+    browser.find_element(By.ID, "filter-text").send_keys("softmax")
+    assert {row.find_element(By.TAG_NAME, "th").text for row in shown(browser, rows)} == {
+        "softmax/simd", "softmax/onednn", "softmax/dispatch"
+    }  # fmt: skip
+    assert len(shown(browser, ".failure")) == 2
+    assert "of 23 rows" in browser.find_element(By.ID, "filter-count").text
+
+    Select(browser.find_element(By.ID, "filter-verdict")).select_by_value("crashed")
+    assert [row.find_element(By.TAG_NAME, "th").text for row in shown(browser, rows)] == ["softmax/onednn"]
+    (failure,) = shown(browser, ".failure")
+    assert "signal 11" in failure.text
+
+    case = failure.find_element(By.CSS_SELECTOR, "a.mono").text
+    failure.find_element(By.CSS_SELECTOR, "a.mono").click()
+    assert browser.title == "softmax/onednn: Assay"
+    (target,) = browser.find_elements(By.CSS_SELECTOR, "tr:target")
+    assert case.partition(":")[2] in target.text
+    assert "crashed" in target.text
+
+    Select(browser.find_element(By.ID, "filter-verdict")).select_by_value("crashed")
+    assert len(shown(browser, "#cases ~ .scroll tbody tr")) == 1
+    assert quiet(browser) == []
+
+
+def test_a_filter_that_matches_nothing_shows_nothing(browser, full_report):
+    _, out = full_report
+    browser.get((out / "index.html").as_uri())
+    browser.find_element(By.ID, "filter-text").send_keys("no such kernel")
+    assert shown(browser, "#grid tbody tr") == []
+    assert browser.find_element(By.ID, "filter-count").text.startswith("0 of")
+
+
+def test_a_phone_does_not_scroll_sideways(browser, full_report):
+    _, out = full_report
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    )
+    try:
+        for page in sorted(out.glob("*.html")):
+            browser.get(page.as_uri())
+            width = browser.execute_script("return document.documentElement.scrollWidth")
+            assert width <= 390, f"{page.name} is {width} wide"
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_nothing_hostile_runs(browser, tmp_path):
+    hostile_run(tmp_path)
+    for page in sorted((tmp_path / "report").glob("*.html")):
+        browser.get(page.as_uri())
+        assert browser.execute_script("return document.images.length") == 0
+        assert quiet(browser) == []
+
+
+def test_an_injected_script_would_be_blocked(browser, full_report, tmp_path):
+    # Shows that the policy in the page's head is in force, so that the tests above are not about escaping alone.
+    _, out = full_report
+    text = (out / "index.html").read_text("utf-8")
+    page = tmp_path / "injected.html"
+    page.write_text(text.replace("</body>", "<script>document.title = 'owned'</script></body>"), "utf-8")
+    browser.get(page.as_uri())
+    assert browser.title != "owned"
+    assert quiet(browser) != []

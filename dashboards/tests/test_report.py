@@ -1,0 +1,304 @@
+"""The report's files: what they say, what they must never say, and that nothing in a record can act in them."""
+
+import json
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from assay_dashboards import summary as summary_module
+from assay_dashboards.__main__ import write_report
+from assay_dashboards.load import load
+from assay_dashboards.plain import plain, slug
+from assay_dashboards.summary import code, summary
+from assay_dashboards.view import View
+from sample_run import error_summary, kernel_entry, latency_summary, record, write_run
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}../../etc/passwd`|@all\u202e\x00\n&amp;"
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page, and every problem with them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.ids, self.links, self.text, self.problems = [], [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        for key, value in attrs:
+            if key.startswith("on"):
+                self.problems.append(f"{tag} has {key}")
+            if key == "id":
+                self.ids.append(value)
+            if key == "href" and tag == "a":
+                self.links.append(value)
+            # No network: nothing may name another place.
+            if key in ("src", "href", "srcset", "action") and re.match(r"\s*(\w+:|//)", value or ""):
+                self.problems.append(f"{tag} {key}={value}")
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def said(self):
+        return " ".join(self.text)
+
+
+def report(folder, records, **more):
+    write_run(folder, records, **more)
+    out = write_report(folder, folder / "report").parent
+    return {file.name: file.read_text("utf-8") for file in out.iterdir()}
+
+
+def view_of(folder, records, **more):
+    return View(load(write_run(folder, records, **more)))
+
+
+def test_pages_are_self_contained_and_their_links_lead_somewhere(full_report):
+    _, out = full_report
+    pages = {file.name: Page(file.read_text("utf-8")) for file in out.glob("*.html")}
+    assert len(pages) == 19
+    for name, page in pages.items():
+        assert page.problems == [], name
+        assert len(page.ids) == len(set(page.ids)), f"{name}: an id twice"
+        assert page.tags.count("script") == 1
+        for link in page.links:
+            target, _, anchor = link.partition("#")
+            assert (target or name) in pages, link
+            assert not anchor or anchor in pages[target or name].ids, link
+
+
+def test_index_puts_failures_first_with_owner_reason_and_repro(full_report):
+    _, out = full_report
+    said = Page((out / "index.html").read_text("utf-8")).said
+    sections = ("Findings", "Not passing (5)", "killed by signal 11", "Kernels and checks", "Environment")
+    order = [said.index(word) for word in sections]
+    assert order == sorted(order)
+    for part in ("killed by signal 11", "gemm-team", "assay repro 'softmax/onednn", "kernel reduce/naive is gone"):
+        assert part in said
+    assert "Example CPU" in said
+    assert "0badcafe" in said
+
+
+def test_grid_counts_every_outcome(tmp_path):
+    records = [record(f"gemm/simd:m={i}") for i in range(3)]
+    records.append(record("gemm/simd:m=9", "wrong", "accuracy", "y[0]"))
+    view = view_of(tmp_path, records)
+    assert view.outcome_counts("accuracy", "gemm/simd") == {"fail": 1, "pass": 3}
+    assert view.outcome_counts("golden-bits") == {"no-baseline": 4}
+    index = report(tmp_path, records)["index.html"]
+    assert 'title="accuracy: 1 fail, 3 pass"' in index
+    assert 'title="golden-bits: 4 no-baseline"' in index
+
+
+def test_kernel_page_shows_errors_latency_selection_and_refusals(full_report):
+    _, out = full_report
+    page = (out / f"kernel-{slug('gemm/onednn')}.html").read_text("utf-8")
+    said = Page(page).said
+    assert "dtype f64 is not in f32 bf16" in said
+    assert page.count("<svg") >= 2 + 2  # errors of two dtypes, latency of two cases
+    assert "accumulator" in said
+    assert "bound" in said
+    dispatch = Page((out / f"kernel-{slug('gemm/dispatch')}.html").read_text("utf-8")).said
+    assert "rows are not contiguous" in dispatch
+    assert "candidate.onednn" in dispatch
+
+
+def hostile_run(folder):
+    bad = record(
+        f"gemm/simd:m=1,{HOSTILE}",
+        "wrong",
+        "accuracy",
+        HOSTILE,
+        owner=HOSTILE,
+        repro=HOSTILE,
+        module_hash=HOSTILE,
+        target=HOSTILE,
+        selection={HOSTILE: HOSTILE, "fallback": HOSTILE, "fallback_reason": HOSTILE},
+        errors=[error_summary(tensor=HOSTILE)],
+        latency=[latency_summary(metric=HOSTILE, samples_file="../../etc/passwd"), latency_summary(HOSTILE + "2")],
+        seconds={HOSTILE: 1.0},
+    )
+    refused = record("gemm/simd:m=2", "unsupported", reason=HOSTILE)
+    entry = kernel_entry(HOSTILE, "../../../tmp/x", module=HOSTILE)
+    entry["contract"] |= {"owner": HOSTILE, "domain": HOSTILE, "promised": [HOSTILE], "arithmetic": {HOSTILE: 1}}
+    return report(
+        folder,
+        [bad, refused],
+        samples={"samples/a.bin": [1000, 2000, 0]},
+        kernels=[entry],
+        findings=[{"kind": HOSTILE, "text": HOSTILE}],
+        environment={HOSTILE: HOSTILE, "cpu.model": HOSTILE, "cpu.cores": HOSTILE},
+        libraries=[{"path": HOSTILE, "version": HOSTILE, "build_id": HOSTILE}],
+        asked={"command": HOSTILE, "tier": HOSTILE, "filter": HOSTILE, "shard": HOSTILE, "argv": [HOSTILE]},
+    )
+
+
+def test_hostile_strings_stay_text(tmp_path):
+    files = hostile_run(tmp_path / "run")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run"], "nothing is written elsewhere"
+    assert all(re.fullmatch(r"(kernel-)?[a-z0-9-]+\.(html|xml|json|md)", name) for name in files)
+    html = {name: text for name, text in files.items() if name.endswith(".html")}
+    assert len(html) == 3
+    for name, text in html.items():
+        page = Page(text)
+        assert page.problems == [], name
+        assert page.tags.count("script") == 1, name
+        assert "img" not in page.tags, name
+        assert "49" not in re.findall(r"\{\{7\*7\}\}|49", page.said), "a template was evaluated"
+        assert "\u202e" not in text
+        assert "\x00" not in text
+    said = Page(html["index.html"]).said
+    assert "<script>alert(1)</script>" in said, "what was said is shown as it was"
+    assert "\\u202e\\x00\\n" in said, "what cannot be seen is shown as an escape"
+
+    suites = ElementTree.fromstring(files["junit.xml"])
+    failure = suites.find(".//failure")
+    assert "<script>alert(1)</script>" in failure.get("message")
+    assert json.loads(files["benchmark.json"])["context"]["num_cpus"] == 0
+    outside_code = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", files["summary.md"])
+    for part in ("<script>", "<img", "@all", "passwd"):
+        assert part not in outside_code
+    for line in files["summary.md"].splitlines():
+        if line.startswith("|") and "wrong" in line:
+            assert len(re.findall(r"(?<!\\)\|", line)) == 5, line
+
+
+def test_samples_that_cannot_be_read_are_findings(tmp_path):
+    view = view_of(tmp_path, [record(latency=[latency_summary(), latency_summary("cold", "../x.bin")])])
+    kinds = [kind for kind, _ in view.findings]
+    assert kinds == ["samples", "samples"]
+
+
+def test_an_empty_run_is_not_a_pass(tmp_path):
+    files = report(tmp_path, [], exit_code=0)
+    said = Page(files["index.html"]).said
+    assert "Empty" in said
+    assert "nothing was recorded" in said
+    assert "exit code 4" in said
+    assert "## Assay: Empty" in files["summary.md"]
+    assert ElementTree.fromstring(files["junit.xml"]).get("tests") == "0"
+    assert json.loads(files["benchmark.json"])["benchmarks"] == []
+
+
+def test_a_run_with_only_failures(tmp_path):
+    records = [record(f"gemm/simd:m={i}", "crashed", "launch", "signal 11", errors=[]) for i in range(3)]
+    files = report(tmp_path, records)
+    assert "Not passing (3)" in files["index.html"]
+    assert ElementTree.fromstring(files["junit.xml"]).find("testsuite").get("failures") == "3"
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "failed", "code", "headline"),
+    [
+        (0, "pass", None, 0, "Pass"),
+        (0, "wrong", "accuracy", 1, "Fail"),  # run.json must not talk a failure away
+        (0, "error", "truth", 4, "Error"),
+        (2, "mistrusted", "trust", 2, "Inconclusive"),
+        (0, "unsupported", None, 0, "Pass"),
+        (3, "pass", None, 3, "Invalid"),
+        (77, "pass", None, 4, "Error"),
+        (None, "pass", None, 4, "Unfinished"),
+    ],
+)
+def test_headline_is_never_milder_than_the_records(tmp_path, said, verdict, failed, code, headline):
+    view = view_of(tmp_path, [record(verdict=verdict, failed=failed, detail="x")], exit_code=said)
+    assert (view.exit_code, view.headline) == (code, headline)
+    if said is not None and said != code:
+        assert any(kind == "exit code" for kind, _ in view.findings)
+
+
+def test_counts_that_differ_are_a_finding(tmp_path):
+    assert view_of(tmp_path, [record()]).findings == []
+    assert view_of(tmp_path, [record()], planned=2).findings[0][0] == "count"
+
+
+def test_junit_tells_the_kinds_apart(tmp_path):
+    records = [
+        record("gemm/simd:m=1"),
+        record("gemm/simd:m=2", "wrong", "accuracy", "y[3]: got 1"),
+        record("gemm/simd:m=3", "unsupported", reason="m > 2"),
+        record("gemm/simd:m=4", "error", "truth", "no golden"),
+        record("gemm/simd:m=5", "mistrusted", "trust", "zeros"),
+        record("gemm/other:m=1"),
+    ]
+    root = ElementTree.fromstring(report(tmp_path, records)["junit.xml"])
+    suite = root.find("testsuite[@name='gemm/simd']")
+    assert {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5", "failures": "1", "errors": "1", "skipped": "2"
+    }  # fmt: skip
+    failure = suite.find("testcase[@name='m=2']/failure")
+    assert failure.get("message") == "accuracy: y[3]: got 1"
+    assert "assay repro 'gemm/simd:m=2'" in failure.text
+    assert "owner: kernels" in failure.text
+    assert suite.find("testcase[@name='m=3']/skipped").get("message") == "unsupported: m > 2"
+    assert len(suite.find("testcase[@name='m=1']")) == 0
+    assert root.find("testsuite[@name='gemm/other']").get("tests") == "1"
+
+
+def test_benchmark_json_has_the_fields_tools_read(full_report):
+    _, out = full_report
+    value = json.loads((out / "benchmark.json").read_text("utf-8"))
+    assert {"date", "num_cpus", "mhz_per_cpu", "cpu_scaling_enabled", "library_build_type"} <= set(value["context"])
+    assert len(value["benchmarks"]) == 48
+    for entry in value["benchmarks"]:
+        assert entry["run_type"] == "aggregate"
+        assert entry["aggregate_name"] == "median"
+        assert entry["time_unit"] == "us"
+        assert entry["name"] == entry["run_name"] + "_median"
+        assert entry["real_time"] in (80.0, 130.0)
+        assert entry["p99_us"] > entry["p90_us"] > entry["real_time"]
+
+
+def test_benchmark_json_has_no_bare_nan(tmp_path):
+    text = report(tmp_path, [record(latency=[latency_summary(p50_us="nan")])])["benchmark.json"]
+    assert json.loads(text, parse_constant=pytest.fail)["benchmarks"][0]["real_time"] is None
+
+
+def test_summary_is_bounded_and_says_what_it_left_out(tmp_path):
+    records = [record(f"gemm/simd:m={i}", "wrong", "accuracy", "x" * 5000, owner="o" * 900) for i in range(400)]
+    text = summary(view_of(tmp_path, records))
+    assert len(text) <= summary_module.LONGEST
+    assert "350 more are in the report" in text
+
+
+def test_summary_that_is_cut_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(summary_module, "LONGEST", 1500)
+    records = [record(f"gemm/simd:m={i}", "wrong", "accuracy", "x" * 100) for i in range(40)]
+    text = summary(view_of(tmp_path, records))
+    assert len(text) <= 1500
+    assert "lines are left out here" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("a", "`a`"),
+        ("", ""),
+        ("a`b", "`` a`b ``"),
+        ("```", "```` ``` ````"),
+        ("a|b", "`a\\|b`"),
+        ("a\\|b", "`a\\ \\|b`"),
+    ],
+)
+def test_code_spans_hold_anything(text, span):
+    assert code(text) == span
+
+
+def test_plain_and_slug():
+    assert plain("a\nb\u2028\u200f\ud800é√ \x7f") == "a\\nb\\u2028\\u200f\\ud800é√ \\x7f"
+    assert slug("../../x") != slug("..-..-x")
+    assert re.fullmatch(r"[a-z0-9-]+", slug("../<\x00>" + "y" * 500))
+    assert len(slug("y" * 500)) < 70
+
+
+def test_stale_kernel_pages_go_and_other_files_stay(tmp_path):
+    report(tmp_path, [record("gemm/old:m=1")])
+    (tmp_path / "report" / "notes.txt").write_text("mine")
+    files = report(tmp_path, [record("gemm/new:m=1")])
+    assert f"kernel-{slug('gemm/old')}.html" not in files
+    assert f"kernel-{slug('gemm/new')}.html" in files
+    assert files["notes.txt"] == "mine"
