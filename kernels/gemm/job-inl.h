@@ -163,8 +163,14 @@ void run_job(const Plan& plan, const Operands& operands, int64_t job, std::byte*
 template <class T>
 Micro micro_for() {
   const int64_t lanes = hn::Lanes(hn::ScalableTag<ComputeOf<T>>());
-  return {hwy::TargetName(HWY_TARGET),   kMaxRows,   kVectors * lanes, kWideVectors * lanes,
-          int64_t(sizeof(ComputeOf<T>)), &run_job<T>};
+  constexpr int64_t kBytes = sizeof(ComputeOf<T>);
+  return {.isa = hwy::TargetName(HWY_TARGET),
+          .rows = kMaxRows,
+          .columns = kVectors * lanes,
+          .wide_columns = kWideVectors * lanes,
+          .packed = kBytes,
+          .sum = kBytes,
+          .run = &run_job<T>};
 }
 
 }  // namespace assay::gemm::HWY_NAMESPACE

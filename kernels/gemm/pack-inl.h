@@ -51,18 +51,23 @@ void copy_block(const T* from, int64_t from_stride, int64_t rows, int64_t column
 }
 
 #if HWY_TARGET != HWY_SCALAR  // which has vectors of one lane
-// Square blocks that fill one 128-bit vector a row; to and from as in transpose_block.
-template <class T>
-HWY_INLINE void transpose_square(const T* from, int64_t from_stride, float* to, int64_t to_stride) {
-  const hn::CappedTag<float, 4> d;
-  const auto r0 = load(d, from), r1 = load(d, from + from_stride);
-  const auto r2 = load(d, from + 2 * from_stride), r3 = load(d, from + 3 * from_stride);
-  const auto low01 = hn::InterleaveLower(d, r0, r1), low23 = hn::InterleaveLower(d, r2, r3);
-  const auto high01 = hn::InterleaveUpper(d, r0, r1), high23 = hn::InterleaveUpper(d, r2, r3);
+// Stores the columns of four rows of 32-bit lanes, to_stride apart.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void store_columns(D d, V r0, V r1, V r2, V r3, hn::TFromD<D>* to, int64_t to_stride) {
+  const V low01 = hn::InterleaveLower(d, r0, r1), low23 = hn::InterleaveLower(d, r2, r3);
+  const V high01 = hn::InterleaveUpper(d, r0, r1), high23 = hn::InterleaveUpper(d, r2, r3);
   hn::StoreU(hn::ConcatLowerLower(d, low23, low01), d, to);
   hn::StoreU(hn::ConcatUpperUpper(d, low23, low01), d, to + to_stride);
   hn::StoreU(hn::ConcatLowerLower(d, high23, high01), d, to + 2 * to_stride);
   hn::StoreU(hn::ConcatUpperUpper(d, high23, high01), d, to + 3 * to_stride);
+}
+
+// Square blocks that fill one 128-bit vector a row; to and from as in transpose_block.
+template <class T>
+HWY_INLINE void transpose_square(const T* from, int64_t from_stride, float* to, int64_t to_stride) {
+  const hn::CappedTag<float, 4> d;
+  store_columns(d, load(d, from), load(d, from + from_stride), load(d, from + 2 * from_stride),
+                load(d, from + 3 * from_stride), to, to_stride);
 }
 
 HWY_INLINE void transpose_square(const double* from, int64_t from_stride, double* to, int64_t to_stride) {

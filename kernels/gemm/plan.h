@@ -1,6 +1,7 @@
 // How one matrix product is cut up, decided before any data is seen. C is covered by a grid of tiles, one job each; a
 // job computes its tile over the whole of K, so that no two threads add to one element and the bits do not depend on
 // how many threads there are or on how the grid was chosen.
+// Shared by gemm and gemm_int8.
 //
 // Inside a job K is cut into blocks of kDepth. The block of A is packed once; one panel of B at a time is packed
 // and multiplied with all of it (or read in place, when a single strip of rows makes packing pointless). After Goto and
@@ -31,9 +32,9 @@ struct Matrix {
 
 struct Plan;
 struct Operands {
-  const void* a;
-  const void* b;
-  void* c;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
 };
 
 // Computes job `job` of the plan. `scratch` is the thread's own, plan.scratch_bytes of it.
@@ -44,8 +45,9 @@ struct Micro {
   const char* isa = nullptr;
   int64_t rows = 0;          // of the widest strip of C held in registers
   int64_t columns = 0;       // of that strip
-  int64_t wide_columns = 0;  // a multiple of the width of every strip
-  int64_t element = 0;       // bytes of the type that is summed
+  int64_t wide_columns = 0;  // a multiple of the width of every strip that reads B in place; 0: there is none
+  int64_t packed = 0;        // bytes of an element once packed
+  int64_t sum = 0;           // bytes of a partial sum
   RunJob run = nullptr;
 };
 
@@ -99,15 +101,15 @@ inline void finish_plan(Plan& plan, int threads) {
   const double work = double(plan.m) * double(plan.n) * double(plan.batch) * double(std::max<int64_t>(plan.k, 1));
   const double useful = std::clamp(work / kWorthAThread, 1.0, double(kMaxThreads));
   plan.threads = std::clamp(int(useful), 1, std::max(threads, 1));
-  plan.reads_b_in_place = !plan.b.transposed && plan.m <= plan.micro.rows;
+  plan.reads_b_in_place = plan.micro.wide_columns > 0 && !plan.b.transposed && plan.m <= plan.micro.rows;
   const int64_t column_unit = plan.reads_b_in_place ? plan.micro.wide_columns : plan.micro.columns;
   choose_grid(plan, plan.micro.rows, column_unit);
   if (!plan.has_product()) return;
 
-  const auto aligned = [&plan](int64_t elements) { return round_up(elements * plan.micro.element, kScratchAlignment); };
-  plan.a_bytes = aligned(plan.tile_rows * kDepth);
-  plan.b_bytes = aligned(std::min(plan.k, kDepth) * column_unit);
-  plan.partial_bytes = plan.k > kDepth ? aligned(plan.tile_rows * plan.tile_columns) : 0;
+  const auto aligned = [](int64_t bytes) { return round_up(bytes, kScratchAlignment); };
+  plan.a_bytes = aligned(plan.tile_rows * kDepth * plan.micro.packed);
+  plan.b_bytes = aligned(std::min(round_up(plan.k, 2), kDepth) * column_unit * plan.micro.packed);
+  plan.partial_bytes = plan.k > kDepth ? aligned(plan.tile_rows * plan.tile_columns * plan.micro.sum) : 0;
   plan.scratch_bytes = plan.a_bytes + plan.b_bytes + plan.partial_bytes;
 }
 

@@ -30,10 +30,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include <omp.h>
-
-#include <memory>
-#include <string>
+#include "gemm/call.h"
 
 namespace assay::gemm {
 HWY_EXPORT(choose_micro);
@@ -43,17 +40,8 @@ static Micro best_micro(std::string_view dtype) { return HWY_DYNAMIC_DISPATCH(ch
 namespace {
 
 using assay::Call;
-using assay::gemm::Matrix;
+using assay::gemm::address;
 using assay::gemm::Plan;
-
-Matrix matrix(const Call& call, const char* name, bool transposed) {
-  const assay_dltensor& dl = call.tensor(name).dl;
-  if (dl.ndim != 3) throw assay::Refusal(std::string("tensor '") + name + "' is not [batch, rows, columns]");
-  if (dl.shape[2] > 1 && dl.strides[2] != 1) {
-    throw assay::Refusal(std::string("tensor '") + name + "' has columns that are not contiguous");
-  }
-  return {dl.strides[1], dl.strides[0], transposed};
-}
 
 template <class T>
 void check_dtypes(const Call& call) {
@@ -78,61 +66,30 @@ std::shared_ptr<void> make_plan(const Call& call) {
   plan->batch = call.axis("batch");
   plan->alpha = call.number("alpha");
   plan->beta = call.number("beta");
-  plan->a = matrix(call, "a", call.word("ta") == "t");
-  plan->b = matrix(call, "b", call.word("tb") == "t");
-  plan->c = matrix(call, "c", false);
+  plan->a = assay::gemm::matrix(call, "a", call.word("ta") == "t");
+  plan->b = assay::gemm::matrix(call, "b", call.word("tb") == "t");
+  plan->c = assay::gemm::matrix(call, "c", false);
   plan->micro = assay::gemm::best_micro(call.word("dtype"));
   if (plan->micro.run == nullptr) throw assay::Refusal("no micro-kernel for this dtype");
   finish_plan(*plan, call.threads());
   return plan;
 }
 
-assay_workspace workspace(const Call& call) {
-  const Plan& plan = call.plan<Plan>();
-  return {uint64_t(plan.scratch_bytes * plan.threads), assay::gemm::kScratchAlignment, ASSAY_WORKSPACE_ANY};
-}
-
-std::byte* address(const Call& call, const char* name) {
-  const assay_tensor& tensor = call.tensor(name);
-  auto* base = static_cast<std::byte*>(call.pointers()[&tensor - call.raw().tensors]);
-  return base == nullptr ? nullptr : base + tensor.dl.byte_offset;
-}
-
 const char* launch(const Call& call) {
-  const Plan& plan = call.plan<Plan>();
   const assay::gemm::Operands operands{address(call, "a"), address(call, "b"), address(call, "c")};
-  auto* scratch = static_cast<std::byte*>(call.workspace());
-  const int64_t jobs = plan.jobs();
-  if (plan.threads == 1) {
-    for (int64_t job = 0; job < jobs; ++job) plan.micro.run(plan, operands, job, scratch);
-    return nullptr;
-  }
-#pragma omp parallel for num_threads(plan.threads) schedule(dynamic, 1)
-  for (int64_t job = 0; job < jobs; ++job) {
-    std::byte* own = scratch == nullptr ? nullptr : scratch + omp_get_thread_num() * plan.scratch_bytes;
-    plan.micro.run(plan, operands, job, own);
-  }
+  assay::gemm::run_jobs(call.plan<Plan>(), operands, call.workspace());
   return nullptr;
 }
 
-void describe(const Call& call, const assay::Describe& emit) {
-  using assay::gemm::kDepth;
-  const Plan& plan = call.plan<Plan>();
-  const auto size = [](int64_t rows, int64_t columns) { return std::to_string(rows) + "x" + std::to_string(columns); };
-  emit("algorithm", !plan.has_product() ? "scale" : plan.reads_b_in_place ? "strip" : "blocked");
-  emit("isa", plan.micro.isa);
-  emit("tile", size(plan.micro.rows, plan.micro.columns) + " in " + size(plan.tile_rows, plan.tile_columns));
-  emit("reduction", "sequential in blocks of " + std::to_string(kDepth));
-  emit("split_k", "1");
-  emit("workspace", std::to_string(plan.scratch_bytes * plan.threads));
-  emit("threads", std::to_string(plan.threads));
-}
+assay_workspace workspace(const Call& call) { return assay::gemm::workspace_of(call.plan<Plan>()); }
+
+void describe(const Call& call, const assay::Describe& emit) { assay::gemm::describe_plan(call.plan<Plan>(), emit); }
 
 // Depth: at most kDepth sums in registers, then one a block. A thread's scratch is at most 504 x 256 for A, 256 x 64
 // for B and 504 x 1024 partial sums, of 8 bytes: 5.2 MiB; 64 threads.
 constexpr assay_contract contract_with(int32_t accumulator) {
   return {.interface_version = 1,
-          .owner = "kernels@assay.example",
+          .owner = assay::simd::kOwner,
           .domain = "dtype in f64 f32 f16 bf16",
           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_THREADS | ASSAY_SAME_ALIGNMENT |
                       ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_LOAD,
