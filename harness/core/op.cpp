@@ -49,6 +49,15 @@ std::vector<FieldSpec> Op::all_fields() const {
   return all;
 }
 
+std::optional<Case> Op::padded(const Case& c) const {
+  std::vector<std::pair<std::string, std::string>> changes;
+  for (const FieldSpec& field : fields()) {
+    if (field.name.rfind("pad", 0) == 0) changes.emplace_back(field.name, print_number(c.integer(field.name) + 3));
+  }
+  if (changes.empty()) return std::nullopt;
+  return c.with(changes);
+}
+
 Case Op::make(const std::vector<std::pair<std::string, std::string>>& given) const {
   return Case(std::string(name()), all_fields(), given);
 }

@@ -134,6 +134,12 @@ class Op {
   virtual std::vector<RowIndependence> row_independence(const Case&) const { return {}; }
   virtual std::vector<ScaleRelation> scale_relations(const Case&) const { return {}; }
 
+  // A smaller case whose inputs are leading elements (in logical order) of this one's under the same fill and seed, and
+  // whose outputs are therefore leading elements of this one's outputs: the first row or batch entry alone.
+  virtual std::optional<Case> leading_part(const Case&) const { return std::nullopt; }
+  // The same case with longer leading dimensions, where the op has such fields: every field named pad*, 3 more.
+  std::optional<Case> padded(const Case& c) const;
+
   std::vector<FieldSpec> all_fields() const;
   Case make(const std::vector<std::pair<std::string, std::string>>& given) const;
 };

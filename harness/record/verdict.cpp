@@ -42,6 +42,8 @@ constexpr std::array kCheckRows{
     CheckRow{"same-restart", Verdict::nondeterministic, "another process gives the same bytes"},
     CheckRow{"same-threads", Verdict::nondeterministic, "another thread count gives the same bytes"},
     CheckRow{"same-alignment", Verdict::nondeterministic, "other addresses, poison and alignments give the same bytes"},
+    CheckRow{"same-padding", Verdict::nondeterministic, "another leading dimension gives the same bytes"},
+    CheckRow{"same-batch", Verdict::nondeterministic, "the first row or batch entry alone gives the same bytes"},
     CheckRow{"sensitivity", Verdict::wrong, "perturbing each argument changes the output"},
     CheckRow{"row-independence", Verdict::wrong, "NaN in one row leaves the other rows' bytes alone"},
     CheckRow{"scaling", Verdict::wrong, "a power of two in the input is the same power in the output, exactly"},

@@ -133,6 +133,8 @@ class Examination {
       vary("same-threads", *court_.first, other, ASSAY_SAME_THREADS, "with threads=" + std::to_string(threads));
     }
     vary("same-restart", *court_.second, setting_, ASSAY_SAME_RESTART, "in another process");
+    vary_case("same-padding", op_.padded(case_), ASSAY_SAME_PADDING, "with longer rows");
+    vary_case("same-batch", op_.leading_part(case_), ASSAY_SAME_BATCH, "alone");
     sensitivity();
     row_independence();
     scaling();
@@ -205,6 +207,28 @@ class Examination {
     trial.map();
     fill(trial, seed());
     compare(check, launch(trial, Poison::second), promise, how);
+  }
+
+  // A related case whose outputs are the leading elements of the base's.
+  void vary_case(const char* check, const std::optional<Case>& related, uint32_t promise, const std::string& how) {
+    if (!related) return sheet_.set(check, Outcome::not_applicable, "the op has no such variation of this case");
+    Trial trial = plan(*court_.first, *related, setting_);
+    if (!trial.refusal().empty()) {
+      return sheet_.set(check, Outcome::not_applicable, "the kernel refuses it " + how + ": " + trial.refusal());
+    }
+    trial.map();
+    fill(trial, seed());
+    const Outputs got = launch(trial, Poison::second);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const std::string differs =
+          changed_in_leading_part(tensors_[outputs_[i]], base_[i].data(), trial.tensors()[outputs_[i]], got[i].data());
+      if (differs.empty()) continue;
+      if (!contract_.promised(promise)) {
+        return sheet_.set(check, Outcome::not_applicable, "not promised, and differs " + how);
+      }
+      return sheet_.set(check, Outcome::fail, how + ": " + differs);
+    }
+    sheet_.set(check, Outcome::pass, contract_.promised(promise) ? "" : "observed, not promised");
   }
 
   void compare(const char* check, const Outputs& got, uint32_t promise, const std::string& how) {

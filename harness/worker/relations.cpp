@@ -37,6 +37,16 @@ std::string changed_outside_slice(const TensorSpec& spec, int axis, int64_t slic
   return {};
 }
 
+std::string changed_in_leading_part(const TensorSpec& whole_spec, const std::byte* whole, const TensorSpec& part_spec,
+                                    const std::byte* part) {
+  for (int64_t i = 0; i < part_spec.elements(); ++i) {
+    const int64_t in_whole = offset_of(whole_spec, i), in_part = offset_of(part_spec, i);
+    if (load_bits(whole_spec.dtype, whole, in_whole) == load_bits(part_spec.dtype, part, in_part)) continue;
+    return element_text(whole_spec, i, load(whole_spec.dtype, whole, in_whole), load(part_spec.dtype, part, in_part));
+  }
+  return {};
+}
+
 std::string broken_scaling(const TensorSpec& spec, int power, const std::byte* before, const std::byte* after,
                            int64_t* looked_at) {
   *looked_at = 0;

@@ -17,6 +17,10 @@ int64_t coordinate(const TensorSpec& spec, int64_t i, int axis);
 std::string changed_outside_slice(const TensorSpec& spec, int axis, int64_t slice, const std::byte* before,
                                   const std::byte* after);
 
+// The first element of `part` whose bytes differ from the same logical element of `whole`; empty when there is none.
+std::string changed_in_leading_part(const TensorSpec& whole_spec, const std::byte* whole, const TensorSpec& part_spec,
+                                    const std::byte* part);
+
 // The first element of `after` that is not exactly 2^power times that of `before`; empty when there is none. Elements
 // that are, or would become, subnormal or infinite say nothing. `looked_at` is set to the number that did.
 std::string broken_scaling(const TensorSpec& spec, int power, const std::byte* before, const std::byte* after,
