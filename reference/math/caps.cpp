@@ -27,11 +27,18 @@ std::string common_cap_violation(const Contract& contract) {
   return "";
 }
 
-std::string summation_cap_violation(const Contract& contract) {
+std::string elementwise_cap_violation(const Contract& contract) {
   const assay_arithmetic& a = contract.arithmetic;
   const auto is_wide = [](int32_t type) { return type == ASSAY_ACC_F32 || type == ASSAY_ACC_F64; };
-  if (!is_wide(a.accumulator)) return "the accumulator must be f32 or f64";
+  if (a.accumulator != ASSAY_ACC_NONE && !is_wide(a.accumulator)) return "arithmetic must be done in f32 or f64";
   if (a.intermediate != ASSAY_ACC_NONE && !is_wide(a.intermediate)) return "the intermediate type must be f32 or f64";
+  return "";
+}
+
+std::string summation_cap_violation(const Contract& contract) {
+  const assay_arithmetic& a = contract.arithmetic;
+  if (std::string why = elementwise_cap_violation(contract); !why.empty()) return why;
+  if (a.accumulator == ASSAY_ACC_NONE) return "the accumulator must be f32 or f64";
   const int32_t least = a.accumulator == ASSAY_ACC_F32 ? kLeastDepthDivisorF32 : kLeastDepthDivisorF64;
   if (a.depth_divisor != 0 && a.depth_divisor < least) {
     return "depth_divisor " + std::to_string(a.depth_divisor) + " is below " + std::to_string(least) +

@@ -20,6 +20,9 @@ inline constexpr uint32_t kLargestAlignment = 64;                 // bytes: a ca
 // Empty, or the first condition that the contract breaks, as a sentence for its author.
 std::string common_cap_violation(const Contract& contract);
 
+// The part for ops that compute element by element: in f32 or f64, or undeclared, which is f32.
+std::string elementwise_cap_violation(const Contract& contract);
+
 // The part for ops that sum in floating point: accumulator f32 or f64, depth, intermediate type.
 std::string summation_cap_violation(const Contract& contract);
 

@@ -1,0 +1,222 @@
+// reference/bias_gelu: MPFR confirms values and bounds of both forms; correct implementations stay inside E_alg, wrong
+// ones do not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "core/error.h"
+#include "mpfr_value.h"
+#include "oracle_run.h"
+#include "reference/bias_gelu/oracle.h"
+
+namespace assay {
+std::unique_ptr<Op> make_bias_gelu_op();
+
+namespace {
+
+using namespace testing;
+
+const Op& op() {
+  static const std::unique_ptr<Op> gelu = make_bias_gelu_op();
+  return *gelu;
+}
+
+Case case_of(const std::string& fields) { return op().make(parse_id("bias_gelu:" + fields).fields); }
+
+Big pi() { return Big(4) * Big(1).apply(mpfr_atan); }
+
+// erfc and exp of a negative number, not 1 + erf and 1 + tanh: the left tail must not cancel at any precision.
+Big exact_gelu(bool erf_form, double x, double bias) {
+  const Big t = Big(x) + Big(bias);
+  if (erf_form) return t * Big(0.5) * (Big(0) - t * Big(0.5).sqrt()).apply(mpfr_erfc);
+  const Big w = (Big(2) / pi()).sqrt() * (t + Big(44715) / Big(1000000) * t * t * t);
+  return t / (Big(1) + (Big(-2) * w).exp());
+}
+
+void expect_encloses_mpfr(const Case& c, int64_t* checked) {
+  SCOPED_TRACE(c.id());
+  const Inputs inputs(op(), c);
+  const std::vector<double> x = inputs.values("x"), bias = inputs.values("bias");
+  const Reference r = op().oracle(c, inputs.views, 1).at(0);
+  ASSERT_EQ(r.size(), x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double b = bias[i % bias.size()], t = x[i] + b;
+    if (!std::isfinite(t) && c.word("fill") != "huge") {
+      ASSERT_TRUE(std::isnan(t) ? std::isnan(r.hi[i]) : t > 0 ? r.hi[i] == t : r.hi[i] == 0) << i << " " << t;
+      ASSERT_EQ(r.lo[i], 0);
+      continue;
+    }
+    if (!std::isfinite(r.hi[i])) {
+      ASSERT_FALSE(std::isfinite(t)) << i;  // overflow of f64 itself
+      continue;
+    }
+    const Big error = (Big(r.hi[i]) + Big(r.lo[i]) - exact_gelu(c.word("form") == "erf", x[i], b)).abs();
+    ASSERT_FALSE(Big(r.e_ref[i]) < error)
+        << "element " << i << " t " << t << " r " << r.hi[i] << " e_ref " << r.e_ref[i] << " error " << error.value();
+    ++*checked;
+  }
+}
+
+TEST(GeluOracle, MpfrLiesWithinItsBound) {
+  int64_t checked = 0;
+  for (const Case& c : op().cases(Tier::ci)) {
+    if (c.integer("rows") * c.integer("cols") <= 400) expect_encloses_mpfr(c, &checked);
+  }
+  std::printf("  %lld elements\n", static_cast<long long>(checked));
+  EXPECT_GT(checked, 10000);
+}
+
+// In the tail the result is accurate relative to itself, so that its rounding is right there too.
+TEST(GeluOracle, LeftTailIsAccurateRelativeToItself) {
+  for (double t = -0.125; t > -13; t -= 0.0371) {
+    for (const bool erf_form : {true, false}) {
+      if (!erf_form && t < -9) continue;
+      const auto form = erf_form ? gelu::Form::erf : gelu::Form::tanh;
+      const Big want = exact_gelu(erf_form, t, 0);
+      EXPECT_LT(relative_error_log2(Big(gelu::bias_gelu<double>(form, t, 0).y), want), -42) << t;
+      EXPECT_LT(relative_error_log2(Big(gelu::bias_gelu<DoubleDouble>(form, t, 0).y), want), -90) << t;
+      EXPECT_LT(gelu::bias_gelu<double>(form, t, 0).e_ref, 0x1p-40 * want.abs().value()) << t;
+    }
+  }
+}
+
+TEST(GeluOracle, ConstantsAreRight) {
+  EXPECT_LT(relative_error_log2(Big(gelu::kSqrtTwoOverPi), (Big(2) / pi()).sqrt()), -105);
+  EXPECT_LT(relative_error_log2(Big(gelu::kCubic), Big(44715) / Big(1000000)), -105);
+}
+
+TEST(GeluOracle, BoundIsFarBelowThatOfAnyKernel) {
+  for (const Case& c : op().cases(Tier::ci)) {
+    if (c.integer("rows") * c.integer("cols") > 10000) continue;
+    const Inputs inputs(op(), c);
+    const Reference r = op().oracle(c, inputs.views, 1).at(0);
+    const int32_t accumulator = c.word("dtype") == "f64" ? ASSAY_ACC_F64 : ASSAY_ACC_F32;
+    const Bounds bounds = op().bounds(c, plain_contract(accumulator, 0, 0), r);
+    for (size_t i = 0; i < r.size(); ++i) {
+      EXPECT_EQ(bounds.evidence[i] == Evidence::weak, false);
+      if (!std::isfinite(r.hi[i])) continue;
+      EXPECT_LE(r.e_ref[i], 0x1p-10 * bounds.e_alg[i] + 0x1p-1060) << c.id() << " " << i;
+    }
+  }
+}
+
+TEST(GeluOracle, SameBitsForEveryThreadCount) {
+  for (const char* fields : {"rows=37,cols=65,form=erf,dtype=f32", "rows=37,cols=65,form=tanh,dtype=f64"}) {
+    const Inputs inputs(op(), case_of(fields));
+    const auto one = op().oracle(case_of(fields), inputs.views, 1);
+    EXPECT_TRUE(same_bits(one, op().oracle(case_of(fields), inputs.views, 2)));
+    EXPECT_TRUE(same_bits(one, op().oracle(case_of(fields), inputs.views, 3)));
+  }
+}
+
+// ---- implementations in precision T, right and wrong ----
+
+enum class How { library, sigmoid, series_erf, quick };
+
+struct Variant {
+  How how = How::library;
+  bool swap_forms = false;
+  bool use_bias = true;
+  bool bias_by_row = false;
+  double cubic = 0.044715;
+  bool sum_in_16_bits = false;
+  bool nan_is_zero = false;
+};
+
+// Formula 7.1.26 of M. Abramowitz and I. Stegun, off by at most 1.5e-7, as some vector libraries use it.
+template <class T>
+T series_erf(T w) {
+  const T a = std::fabs(w), k = T(1) / (T(1) + T(0.3275911) * a);
+  const T polynomial =
+      ((((T(1.061405429) * k + T(-1.453152027)) * k + T(1.421413741)) * k + T(-0.284496736)) * k + T(0.254829592)) * k;
+  return std::copysign(T(1) - polynomial * std::exp(-a * a), w);
+}
+
+template <class T>
+Outputs gelu_in(const Case& c, const Inputs& inputs, const Variant& v) {
+  const std::vector<double> x = inputs.values("x"), bias = inputs.values("bias");
+  const size_t cols = bias.size();
+  const bool erf_form = (c.word("form") == "erf") != v.swap_forms;
+  std::vector<double> y(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t k = v.bias_by_row ? i / cols % cols : i % cols;
+    T t = static_cast<T>(x[i]) + (v.use_bias ? static_cast<T>(bias[k]) : T(0));
+    if (v.sum_in_16_bits) t = static_cast<T>(round_to(DType::bf16, t));
+    if (v.nan_is_zero && std::isnan(t)) t = 0;
+    const T w = T(0.7978845608028653559) * (t + T(v.cubic) * t * t * t);
+    if (v.how == How::quick) {
+      y[i] = t / (T(1) + std::exp(T(-1.702) * t));
+    } else if (erf_form) {
+      const T scaled = t * T(0.70710678118654752440);
+      y[i] = T(0.5) * t * (T(1) + (v.how == How::series_erf ? series_erf(scaled) : std::erf(scaled)));
+    } else {
+      y[i] = v.how == How::sigmoid ? t / (T(1) + std::exp(T(-2) * w)) : T(0.5) * t * (T(1) + std::tanh(w));
+    }
+  }
+  return {y};
+}
+
+std::vector<ErrorSummary> judged(const Case& c, const Variant& v, uint64_t seed) {
+  const Inputs inputs(op(), c, seed);
+  const bool is_f64 = c.word("dtype") == "f64";
+  Contract contract = plain_contract(is_f64 ? ASSAY_ACC_F64 : ASSAY_ACC_F32, 0, 0);
+  if (v.how == How::library) contract.arithmetic.exp_kind = ASSAY_EXP_NONE;
+  return judge(op(), c, inputs, contract, is_f64 ? gelu_in<double>(c, inputs, v) : gelu_in<float>(c, inputs, v));
+}
+
+TEST(GeluBound, CorrectImplementationsNeverFail) {
+  int64_t judged_cases = 0, elements = 0;
+  double max_q = 0;
+  for (const Case& c : op().cases(Tier::nightly)) {
+    if (c.integer("rows") * c.integer("cols") > 6000) continue;
+    for (const Variant& v : {Variant{}, Variant{.how = How::sigmoid}, Variant{.how = How::series_erf}}) {
+      if (v.how == How::series_erf && c.word("dtype") == "f64") continue;  // not that accurate, by design
+      for (uint64_t seed = 1; seed <= 2; ++seed) {
+        const auto summaries = judged(c, v, seed);
+        ASSERT_EQ(failures(summaries), 0) << c.id() << " seed " << seed << ": " << first_failure(summaries);
+        ++judged_cases;
+        elements += summaries[0].elements - summaries[0].no_evidence;
+        if (c.word("fill") == "normal" && c.word("dtype") == "f32") max_q = std::max(max_q, summaries[0].max_q);
+      }
+    }
+  }
+  std::printf("  %lld cases, %lld elements, largest |error| / bound %.3f\n", static_cast<long long>(judged_cases),
+              static_cast<long long>(elements), max_q);
+  EXPECT_GT(max_q, 0.05) << "a bound this loose finds little";
+  EXPECT_GT(judged_cases, 2000);
+  EXPECT_GT(elements, 1000000);
+}
+
+TEST(GeluBound, WrongImplementationsFailInTheSmokeTier) {
+  const std::pair<const char*, Variant> wrong[] = {
+      {"the other form", {.swap_forms = true}},       {"bias missing", {.use_bias = false}},
+      {"bias indexed by row", {.bias_by_row = true}}, {"sigmoid approximation x s(1.702 x)", {.how = How::quick}},
+      {"cubic term 0.0447", {.cubic = 0.0447}},       {"x + bias rounded to bf16", {.sum_in_16_bits = true}},
+      {"NaN swallowed", {.nan_is_zero = true}},
+  };
+  for (const auto& [what, variant] : wrong) {
+    int killed_by = 0;
+    for (const Case& c : op().cases(Tier::smoke)) killed_by += failures(judged(c, variant, 1)) > 0 ? 1 : 0;
+    EXPECT_GT(killed_by, 0) << what << " passes every case of the smoke tier";
+    std::printf("  %-34s fails %d smoke cases\n", what, killed_by);
+  }
+}
+
+TEST(Gelu, TiersAreSubsets) {
+  const auto smoke = op().cases(Tier::smoke), ci = op().cases(Tier::ci), nightly = op().cases(Tier::nightly);
+  const auto contains = [](const std::vector<Case>& all, const std::vector<Case>& some) {
+    return std::all_of(some.begin(), some.end(),
+                       [&](const Case& c) { return std::find(all.begin(), all.end(), c) != all.end(); });
+  };
+  EXPECT_TRUE(contains(ci, smoke));
+  EXPECT_TRUE(contains(nightly, ci));
+  EXPECT_GE(smoke.size(), 25u);
+  EXPECT_GE(ci.size(), 190u);
+  EXPECT_GE(nightly.size(), 2 * ci.size());
+  EXPECT_THROW(case_of("rows=1,cols=1,dtype=f32"), UsageError);  // the form has no default
+  EXPECT_THROW(op().tensors(case_of("rows=1,cols=1,form=erf,dtype=f32,fill=large")), UsageError);
+}
+
+}  // namespace
+}  // namespace assay

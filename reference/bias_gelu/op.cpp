@@ -1,0 +1,127 @@
+// The op bias_gelu: fields, tensors, caps, bounds. The formulas and their error are in oracle.h, the cases in
+// cases.cpp.
+#include "core/op.h"
+
+#include "core/error.h"
+#include "reference/bias_gelu/cases.h"
+#include "reference/bias_gelu/oracle.h"
+#include "reference/math/caps.h"
+#include "reference/row_ops.h"
+#include "reference/rows.h"
+
+namespace assay {
+namespace {
+
+// Indices of Reference::conditions, one value an element: |x + bias|, the tail and its exponent.
+enum { kArgument, kTail, kExponent, kConditionCount };
+
+gelu::Form form_of(const Case& c) { return c.word("form") == "erf" ? gelu::Form::erf : gelu::Form::tanh; }
+
+template <class Real>
+Reference run_oracle(const Case& c, std::span<const TensorView> tensors, int threads) {
+  const int64_t rows = c.integer("rows");
+  const auto cols = static_cast<size_t>(c.integer("cols"));
+  const gelu::Form form = form_of(c);
+  Reference r{.tensor = "y", .dtype = dtype_of(c)};
+  const size_t elements = static_cast<size_t>(rows) * cols;
+  for (auto* values : {&r.hi, &r.lo, &r.e_ref}) values->resize(elements);
+  r.conditions.assign(kConditionCount, std::vector<double>(elements));
+  std::vector<double> bias(cols);
+  load_row(tensors[1], 0, bias.data());
+  parallel_rows(rows, threads, [&](int64_t row) {
+    std::vector<double> x(cols);
+    load_row(tensors[0], row, x.data());
+    for (size_t j = 0; j < cols; ++j) {
+      const size_t i = static_cast<size_t>(row) * cols + j;
+      const gelu::Element<Real> element = gelu::bias_gelu<Real>(form, x[j], bias[j]);
+      r.hi[i] = high_part(element.y);
+      r.lo[i] = low_part(element.y);
+      r.e_ref[i] = element.e_ref;
+      r.conditions[kArgument][i] = element.argument;
+      r.conditions[kTail][i] = element.tail.value;
+      r.conditions[kExponent][i] = element.tail.exponent;
+    }
+  });
+  return r;
+}
+
+class BiasGelu final : public Op {
+ public:
+  std::string_view name() const override { return "bias_gelu"; }
+  std::string_view summary() const override {
+    return "t = x + bias; y = t Phi(t) (form erf) or t / (1 + exp(-2 sqrt(2/pi) (t + 0.044715 t^3))) (form tanh)";
+  }
+  int oracle_version() const override { return 1; }
+
+  std::vector<FieldSpec> fields() const override {
+    return {{.name = "rows", .doc = "rows of x"},
+            {.name = "cols", .doc = "columns of x, elements of bias"},
+            {.name = "pad", .doc = "elements between rows", .fallback = "0"},
+            {.name = "form", .kind = FieldKind::word, .doc = "which of the two functions", .choices = {"erf", "tanh"}},
+            float_dtype_field()};
+  }
+
+  std::vector<Case> cases(Tier tier) const override { return gelu::cases(*this, tier); }
+
+  std::vector<TensorSpec> tensors(const Case& c) const override {
+    const gelu::Fill& fill = fill_named(gelu::fills(), c);
+    const DType type = dtype_of(c);
+    const std::vector<int64_t> shape{c.integer("rows"), c.integer("cols")};
+    const std::vector<int64_t> strides = row_major(shape, c.integer("pad"));
+    return {{.name = "x", .dtype = type, .shape = shape, .strides = strides, .fill = fill.x},
+            {.name = "bias", .dtype = type, .shape = {shape[1]}, .strides = {1}, .fill = fill.bias},
+            {.name = "y", .dtype = type, .shape = shape, .strides = strides, .role = Role::output}};
+  }
+
+  std::vector<Reference> oracle(const Case& c, std::span<const TensorView> tensors, int threads) const override {
+    return {dtype_of(c) == DType::f64 ? run_oracle<DoubleDouble>(c, tensors, threads)
+                                      : run_oracle<double>(c, tensors, threads)};
+  }
+
+  Bounds bounds(const Case&, const Contract& contract, const Reference& r) const override {
+    const int32_t accumulator = charged_accumulator(contract, r.dtype);
+    const gelu::Arithmetic arithmetic{
+        .u = accumulator_roundoff(accumulator),
+        .exp_kind = contract.arithmetic.exp_kind,
+        .underflow = underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)};
+    const double largest = largest_finite(accumulator_type(accumulator));
+    Bounds b;
+    b.e_alg.resize(r.size());
+    b.evidence.assign(r.size(), Evidence::rigorous);
+    for (size_t i = 0; i < r.size(); ++i) {
+      const double argument = r.conditions[kArgument][i];
+      // -infinity, given or by overflow, times 0.
+      const bool is_open = std::signbit(r.hi[i]) && argument * (1 + arithmetic.u) >= largest;
+      if (is_open) b.evidence[i] = Evidence::no_evidence;
+      const gelu::Tail tail{r.conditions[kTail][i], r.conditions[kExponent][i]};
+      const double e = gelu::error_bound(arithmetic, is_open ? 0 : argument, r.hi[i], tail);
+      b.e_alg[i] = e < kInfinity ? e + intermediate_error(contract.arithmetic, r.hi[i]) : kInfinity;
+    }
+    return b;
+  }
+
+  std::string cap_violation(const Contract& contract) const override {
+    if (std::string why = common_cap_violation(contract); !why.empty()) return why;
+    return elementwise_cap_violation(contract);
+  }
+
+  std::vector<Sensitivity> sensitivities(const Case& c) const override {
+    // Only where the answer must change: several ordinary numbers, and for the form a type that tells the two apart.
+    if (c.word("fill") != "normal" || c.integer("rows") * c.integer("cols") < 64) return {};
+    std::vector<Sensitivity> all{{.what = "tensor x", .tensor = "x"}, {.what = "tensor bias", .tensor = "bias"}};
+    if (c.word("dtype") != "bf16") {
+      all.push_back({.what = "form", .changed = c.with({{"form", c.word("form") == "erf" ? "tanh" : "erf"}})});
+    }
+    return all;
+  }
+
+  std::vector<RowIndependence> row_independence(const Case&) const override {
+    return {{"x", 0, "y", 0}, {"x", 1, "y", 1}, {"bias", 0, "y", 1}};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_bias_gelu_op() { return std::make_unique<BiasGelu>(); }
+
+}  // namespace assay
