@@ -16,6 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::gemm_int8::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+template <bool kVnni>
 class Job {
  public:
   Job(const QuantizedPlan& plan, const QuantizedOperands& operands, int64_t job, std::byte* scratch)
@@ -50,7 +51,7 @@ class Job {
       for (int64_t i = 0; i < rows_; i += height) {
         int32_t* tile = plan_.partial_bytes == 0 ? registers : partial_ + i * plan_.tile_columns + j * height;
         const int64_t rows = std::min(height, rows_ - i);
-        if (depth > 0) strip_for(rows).run(packed_a_ + i * kDepth, packed_b_, (depth + 1) / 2, k > 0, tile);
+        if (depth > 0) strip_for<kVnni>(rows).run(packed_a_ + i * kDepth, packed_b_, (depth + 1) / 2, k > 0, tile);
         if (k + depth == plan_.k) requantize(tile, i, j, rows, count);
       }
     }
@@ -60,7 +61,7 @@ class Job {
     const auto* a = static_cast<const int8_t*>(operands_.a) + row_ * plan_.a.row_stride + k;
     pack_rows(a, plan_.a.row_stride, rows_, depth, plan_.zero_a, packed_a_);
     const int64_t last = rows_ - rows_ % plan_.micro.rows;
-    const int64_t end = last == rows_ ? rows_ : last + strip_for(rows_ - last).rows;
+    const int64_t end = last == rows_ ? rows_ : last + strip_for<kVnni>(rows_ - last).rows;
     for (int64_t r = rows_; r < end; ++r) std::fill_n(packed_a_ + r * kDepth, depth + depth % 2, int16_t{0});
   }
 
@@ -107,8 +108,10 @@ class Job {
   int64_t row_, column_, rows_, columns_;
 };
 
-inline void run_job(const gemm::Plan& plan, const gemm::Operands& operands, int64_t job, std::byte* scratch) {
-  Job(static_cast<const QuantizedPlan&>(plan), static_cast<const QuantizedOperands&>(operands), job, scratch).run();
+template <bool kVnni>
+void run_job(const gemm::Plan& plan, const gemm::Operands& operands, int64_t job, std::byte* scratch) {
+  const auto& quantized = static_cast<const QuantizedOperands&>(operands);
+  Job<kVnni>(static_cast<const QuantizedPlan&>(plan), quantized, job, scratch).run();
 }
 
 }  // namespace assay::gemm_int8::HWY_NAMESPACE

@@ -108,11 +108,25 @@ inline void pack_pairs_transposed(const int8_t* from, int64_t stride, int64_t de
 using Tag = hn::ScalableTag<int32_t>;
 using Sums = hn::Vec<Tag>;
 
+// Whether the machine multiplies and adds pairs in one instruction. Highway 1.0.3 has no name for it.
+#if HWY_TARGET == HWY_AVX3
+inline bool has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
+#else
+inline bool has_vnni() { return false; }
+#endif
+
+template <bool kVnni>
 HWY_INLINE Sums add_products(Sums sum, Sums a, Sums b) {
 #if HWY_TARGET == HWY_SCALAR
   const int32_t left = hn::GetLane(a), right = hn::GetLane(b);
   return hn::Add(sum, hn::Set(Tag(), int16_t(left) * int16_t(right) + (left >> 16) * (right >> 16)));
 #else
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (kVnni) {
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+    return sum;
+  }
+#endif
   const hn::Repartition<int16_t, Tag> halves;
   Sums other = hn::Zero(Tag());  // stays zero on x86
   return hn::ReorderWidenMulAccumulate(Tag(), hn::BitCast(halves, a), hn::BitCast(halves, b), sum, other);
@@ -120,7 +134,7 @@ HWY_INLINE Sums add_products(Sums sum, Sums a, Sums b) {
 }
 
 // tile[r][c] = (resumes ? tile[r][c] : 0) + sum over pairs p of a[r][p] . b[p][c]; layouts as in gemm/micro-inl.h.
-template <int kRows>
+template <int kRows, bool kVnni>
 HWY_NOINLINE void micro(const int16_t* HWY_RESTRICT a, const int32_t* HWY_RESTRICT b, int64_t pairs, bool resumes,
                         int32_t* HWY_RESTRICT tile) {
   constexpr int kVectors = gemm::HWY_NAMESPACE::kVectors;
@@ -142,7 +156,7 @@ HWY_NOINLINE void micro(const int16_t* HWY_RESTRICT a, const int32_t* HWY_RESTRI
       std::memcpy(&element, a + r * kDepth + 2 * p, sizeof element);
       const Sums pair = hn::Set(d, element);
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], pair, row[v]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products<kVnni>(sums[r][v], pair, row[v]);
     }
   }
 #pragma GCC unroll 16
@@ -161,12 +175,12 @@ struct Strip {
 };
 
 // The smallest strip that covers `rows` rows, among the widest one's rows and their successive halves.
-template <int kRows = gemm::HWY_NAMESPACE::kMaxRows>
+template <bool kVnni, int kRows = gemm::HWY_NAMESPACE::kMaxRows>
 Strip strip_for(int64_t rows) {
   if constexpr (kRows > 1) {
-    if (rows <= (kRows + 1) / 2) return strip_for<(kRows + 1) / 2>(rows);
+    if (rows <= (kRows + 1) / 2) return strip_for<kVnni, (kRows + 1) / 2>(rows);
   }
-  return {kRows, &micro<kRows>};
+  return {kRows, &micro<kRows, kVnni>};
 }
 
 }  // namespace assay::gemm_int8::HWY_NAMESPACE

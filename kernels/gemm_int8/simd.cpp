@@ -15,12 +15,12 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::gemm_int8::HWY_NAMESPACE {
 
 gemm::Micro choose_micro() {
-  return {.isa = hwy::TargetName(HWY_TARGET),
+  return {.isa = has_vnni() ? "AVX3 VNNI" : hwy::TargetName(HWY_TARGET),
           .rows = gemm::HWY_NAMESPACE::kMaxRows,
           .columns = int64_t(gemm::HWY_NAMESPACE::kVectors * hn::Lanes(Tag())),
           .packed = sizeof(int16_t),
           .sum = sizeof(int32_t),
-          .run = &run_job};
+          .run = has_vnni() ? &run_job<true> : &run_job<false>};
 }
 
 }  // namespace assay::gemm_int8::HWY_NAMESPACE
