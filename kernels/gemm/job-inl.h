@@ -74,29 +74,30 @@ class Job {
     if (plan_.a.transposed) {
       transpose_block(a_ + k * plan_.a.row_stride + row_, plan_.a.row_stride, depth, rows_, packed_a_, kDepth, depth);
     } else {
-      copy_block(a_ + row_ * plan_.a.row_stride + k, plan_.a.row_stride, rows_, depth, packed_a_, kDepth, depth);
+      copy_panels(a_ + row_ * plan_.a.row_stride + k, plan_.a.row_stride, rows_, depth, packed_a_, kDepth, depth, 0);
     }
     for (int64_t r = rows_; r < height; ++r) std::fill_n(packed_a_ + r * kDepth, depth, Sum{0});
   }
 
-  // Columns [j, j + count) of B, as `depth` rows of `width`.
+  // Columns [j, j + count) of B, as panels of `depth` rows of `width`.
   void pack_b(int64_t k, int64_t depth, int64_t j, int64_t count, int64_t width) const {
     const int64_t stride = plan_.b.row_stride;
     if (plan_.b.transposed) {
       transpose_block(b_ + (column_ + j) * stride + k, stride, count, depth, packed_b_, width, width);
     } else {
-      copy_block(b_ + k * stride + column_ + j, stride, depth, count, packed_b_, width, width);
+      copy_panels(b_ + k * stride + column_ + j, stride, depth, count, packed_b_, width, width, depth * width);
     }
   }
 
   void multiply_packed(int64_t k, int64_t depth) const {
     const int64_t width = plan_.micro.columns;
+    const int64_t group = plan_.panels * width;
     for (int64_t j = 0; j < columns_; j += width) {
+      if (j % group == 0) pack_b(k, depth, j, std::min(group, columns_ - j), width);
+      const Sum* panel = packed_b_ + j % group * depth;
       const int64_t count = std::min(width, columns_ - j);
-      pack_b(k, depth, j, count, width);
       for (int64_t i = 0; i < rows_; i += plan_.micro.rows) {
-        const auto strip = packed_strip<Sum>(rows_ - i);
-        multiply_strip(strip, packed_b_, width, k, depth, i, j, count);
+        multiply_strip(packed_strip<Sum>(rows_ - i), panel, width, k, depth, i, j, count);
       }
     }
   }

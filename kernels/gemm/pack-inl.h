@@ -31,22 +31,27 @@ HWY_INLINE void fetch_ahead(const T* strip, int64_t stride, int64_t width, int64
   }
 }
 
-// to[r][c] = from[r][c], and zero for columns in [columns, width).
+// Copies columns into panels `width` wide, the panels `panel_stride` apart and their rows `to_stride`; the last panel
+// is filled up with zeros.
 template <class T, class Sum = ComputeOf<T>>
-void copy_block(const T* from, int64_t from_stride, int64_t rows, int64_t columns, Sum* to, int64_t to_stride,
-                int64_t width) {
+void copy_panels(const T* from, int64_t from_stride, int64_t rows, int64_t columns, Sum* to, int64_t to_stride,
+                 int64_t width, int64_t panel_stride) {
   const hn::ScalableTag<Sum> d;
   const int64_t lanes = hn::Lanes(d);
   const T* strip = from;
   for (int64_t r = 0; r < rows; ++r, from += from_stride, to += to_stride) {
     fetch_ahead(strip, from_stride, columns, rows, r);
-    int64_t c = 0;
-    for (; c + lanes <= columns; c += lanes) hn::StoreU(load(d, from + c), d, to + c);
-    if (c < columns) {
-      store_n(d, load_n(d, from + c, columns - c), to + c, std::min(lanes, width - c));
-      c += lanes;
+    Sum* panel = to;
+    for (int64_t first = 0; first < columns; first += width, panel += panel_stride) {
+      const int64_t count = std::min(width, columns - first);
+      int64_t c = 0;
+      for (; c + lanes <= count; c += lanes) hn::StoreU(load(d, from + first + c), d, panel + c);
+      if (c < count) {
+        store_n(d, load_n(d, from + first + c, count - c), panel + c, std::min(lanes, width - c));
+        c += lanes;
+      }
+      for (; c < width; c += lanes) store_n(d, hn::Zero(d), panel + c, std::min(lanes, width - c));
     }
-    for (; c < width; c += lanes) store_n(d, hn::Zero(d), to + c, std::min(lanes, width - c));
   }
 }
 

@@ -3,9 +3,9 @@
 // how many threads there are or on how the grid was chosen.
 // Shared by gemm and gemm_int8.
 //
-// Inside a job K is cut into blocks of kDepth. The block of A is packed once; one panel of B at a time is packed
-// and multiplied with all of it (or read in place, when a single strip of rows makes packing pointless). After Goto and
-// van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34, 2008).
+// Inside a job K is cut into blocks of kDepth. The block of A is packed once; a few panels of B at a time are packed
+// and multiplied with all of it (or B is read in place, when a single strip of rows makes packing pointless). After
+// Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34, 2008).
 #ifndef ASSAY_KERNELS_GEMM_PLAN_H
 #define ASSAY_KERNELS_GEMM_PLAN_H
 
@@ -21,6 +21,8 @@ constexpr int64_t kDepth = 256;
 // Largest tile of C: its block of A (kTileRows x kDepth) and its partial sums stay in the second-level cache.
 constexpr int64_t kTileRows = 504;
 constexpr int64_t kTileColumns = 1024;
+// Panels of B packed together when B is stored as rows of K, so that long pieces of rows are read.
+constexpr int64_t kPanels = 4;
 constexpr int64_t kMaxThreads = 64;
 constexpr int64_t kScratchAlignment = 64;
 
@@ -58,6 +60,7 @@ struct Plan {
   Micro micro;
 
   bool reads_b_in_place = false;
+  int64_t panels = 1;  // of B, packed together
   int threads = 1;
   int64_t tile_rows = 0, tile_columns = 0;  // multiples of the strip's, save where the matrix ends
   int64_t grid_rows = 0, grid_columns = 0;
@@ -102,13 +105,15 @@ inline void finish_plan(Plan& plan, int threads) {
   const double useful = std::clamp(work / kWorthAThread, 1.0, double(kMaxThreads));
   plan.threads = std::clamp(int(useful), 1, std::max(threads, 1));
   plan.reads_b_in_place = plan.micro.wide_columns > 0 && !plan.b.transposed && plan.m <= plan.micro.rows;
+  plan.panels = plan.reads_b_in_place || plan.b.transposed ? 1 : kPanels;
   const int64_t column_unit = plan.reads_b_in_place ? plan.micro.wide_columns : plan.micro.columns;
   choose_grid(plan, plan.micro.rows, column_unit);
   if (!plan.has_product()) return;
 
   const auto aligned = [](int64_t bytes) { return round_up(bytes, kScratchAlignment); };
   plan.a_bytes = aligned(plan.tile_rows * kDepth * plan.micro.packed);
-  plan.b_bytes = aligned(std::min(round_up(plan.k, 2), kDepth) * column_unit * plan.micro.packed);
+  const int64_t packed_columns = std::min(plan.panels * column_unit, plan.tile_columns);
+  plan.b_bytes = aligned(std::min(round_up(plan.k, 2), kDepth) * packed_columns * plan.micro.packed);
   plan.partial_bytes = plan.k > kDepth ? aligned(plan.tile_rows * plan.tile_columns * plan.micro.sum) : 0;
   plan.scratch_bytes = plan.a_bytes + plan.b_bytes + plan.partial_bytes;
 }

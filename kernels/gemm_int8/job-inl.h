@@ -45,13 +45,15 @@ class Job {
     HWY_ALIGN int32_t registers[gemm::HWY_NAMESPACE::kRegisters * hn::MaxLanes(Tag())] = {};
     const int64_t width = plan_.micro.columns, height = plan_.micro.rows;
     if (depth > 0) pack_a(k, depth);
+    const int64_t group = plan_.panels * width;
     for (int64_t j = 0; j < columns_; j += width) {
+      if (depth > 0 && j % group == 0) pack_b(k, depth, j, std::min(group, columns_ - j));
+      const int32_t* panel = packed_b_ + j % group * ((depth + 1) / 2);
       const int64_t count = std::min(width, columns_ - j);
-      if (depth > 0) pack_b(k, depth, j, count);
       for (int64_t i = 0; i < rows_; i += height) {
         int32_t* tile = plan_.partial_bytes == 0 ? registers : partial_ + i * plan_.tile_columns + j * height;
         const int64_t rows = std::min(height, rows_ - i);
-        if (depth > 0) strip_for<kVnni>(rows).run(packed_a_ + i * kDepth, packed_b_, (depth + 1) / 2, k > 0, tile);
+        if (depth > 0) strip_for<kVnni>(rows).run(packed_a_ + i * kDepth, panel, (depth + 1) / 2, k > 0, tile);
         if (k + depth == plan_.k) requantize(tile, i, j, rows, count);
       }
     }

@@ -48,29 +48,41 @@ inline void pack_rows(const int8_t* from, int64_t stride, int64_t rows, int64_t 
   }
 }
 
-// B stored as rows of k: to[p][j] pairs rows 2p and 2p + 1. Columns in [columns, width) are zero.
-inline void pack_pairs(const int8_t* from, int64_t stride, int64_t depth, int64_t columns, int zero, int32_t* to,
-                       int64_t width) {
+// to[j] pairs the elements j of two rows; columns in [columns, width) are zero.
+inline void pack_pair_of_rows(const int8_t* first, const int8_t* second, int64_t columns, int zero, int32_t* to,
+                              int64_t width) {
   const hn::ScalableTag<int32_t> d;
   const hn::Rebind<int8_t, decltype(d)> stored;
   const int64_t lanes = hn::Lanes(d);
-  const auto offset = hn::Set(d, zero);
-  const int8_t* const strip = from;
-  for (int64_t k = 0; k + 2 <= depth; k += 2, from += 2 * stride, to += width) {
-    gemm::HWY_NAMESPACE::fetch_ahead(strip, stride, columns, depth, k);
-    gemm::HWY_NAMESPACE::fetch_ahead(strip, stride, columns, depth, k + 1);
-    int64_t j = 0;
-    for (; j + lanes <= columns; j += lanes) {
-      const auto first = hn::Sub(hn::PromoteTo(d, hn::LoadU(stored, from + j)), offset);
-      const auto second = hn::Sub(hn::PromoteTo(d, hn::LoadU(stored, from + stride + j)), offset);
-      hn::StoreU(hn::Or(hn::And(first, hn::Set(d, 0xFFFF)), hn::ShiftLeft<16>(second)), d, to + j);
-    }
-    for (; j < columns; ++j) to[j] = pair_of(from[j] - zero, from[stride + j] - zero);
-    std::fill(to + columns, to + width, 0);
+  const auto offset = hn::Set(d, zero), lower = hn::Set(d, 0xFFFF);
+  int64_t j = 0;
+  for (; j + lanes <= columns; j += lanes) {
+    const auto even = hn::Sub(hn::PromoteTo(d, hn::LoadU(stored, first + j)), offset);
+    const auto odd = hn::Sub(hn::PromoteTo(d, hn::LoadU(stored, second + j)), offset);
+    hn::StoreU(hn::Or(hn::And(even, lower), hn::ShiftLeft<16>(odd)), d, to + j);
   }
-  if (depth % 2 == 0) return;
-  for (int64_t j = 0; j < columns; ++j) to[j] = pair_of(from[j] - zero, 0);
+  for (; j < columns; ++j) to[j] = pair_of(first[j] - zero, second[j] - zero);
   std::fill(to + columns, to + width, 0);
+}
+
+// B stored as rows of k, in panels `width` wide: to[panel][p][j] pairs rows 2p and 2p + 1.
+inline void pack_pairs(const int8_t* from, int64_t stride, int64_t depth, int64_t columns, int zero, int32_t* to,
+                       int64_t width) {
+  const int64_t panel = (depth + 1) / 2 * width;
+  for (int64_t k = 0; k < depth; k += 2, to += width) {
+    gemm::HWY_NAMESPACE::fetch_ahead(from, stride, columns, depth, k);
+    gemm::HWY_NAMESPACE::fetch_ahead(from, stride, columns, depth, k + 1);
+    const int8_t* row = from + k * stride;
+    for (int64_t j = 0; j < columns; j += width) {
+      const int64_t count = std::min(width, columns - j);
+      int32_t* pairs = to + j / width * panel;
+      if (k + 1 < depth) {
+        pack_pair_of_rows(row + j, row + stride + j, count, zero, pairs, width);
+      } else {
+        for (int64_t c = 0; c < width; ++c) pairs[c] = c < count ? pair_of(row[j + c] - zero, 0) : 0;
+      }
+    }
+  }
 }
 
 // B stored as columns of k: the same from the transposed matrix.
