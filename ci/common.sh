@@ -1,0 +1,20 @@
+# What ci/setup, ci/gate and ci/test share; sourced by each as its first act. Every script runs from the repository's
+# root, reads no standard input and exits 4 for an error of use or of the machine.
+# shellcheck shell=bash
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 4
+}
+
+# build FOLDER [CMake argument...]
+build() {
+  local folder=$1
+  shift
+  cmake -S . -B "$folder" -G Ninja --log-level=NOTICE "$@" || die "CMake failed in $folder"
+  ninja -C "$folder" -j "$(nproc)" --quiet || die "the build failed in $folder"
+}

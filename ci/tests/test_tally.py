@@ -1,0 +1,65 @@
+"""The tally counts every way a test can end, and never calls nothing a success."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+spec = importlib.util.spec_from_file_location("tally", Path(__file__).resolve().parents[1] / "tally.py")
+tally = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(tally)
+
+CTEST = """<testsuite>
+  <testcase name="good" classname="good" status="run"/>
+  <testcase name="bad" classname="bad" status="fail"><failure message=""/></testcase>
+  <testcase name="asked" classname="asked" status="notrun">
+    <skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+  </testcase>
+  <testcase name="lost" classname="lost" status="notrun"><skipped message="Unable to find executable"/></testcase>
+  <testcase name="off" classname="off" status="disabled"/>
+</testsuite>"""
+PYTEST = """<testsuites><testsuite>
+  <testcase classname="t" name="good"/>
+  <testcase classname="t" name="bad"><failure message="assert 1 == 2">trace</failure></testcase>
+  <testcase classname="t" name="broken"><error message="fixture"/></testcase>
+  <testcase classname="t" name="skipped"><skipped message="no browser"/></testcase>
+</testsuite></testsuites>"""
+
+
+def run(tmp_path, capsys, *files):
+    paths = []
+    for number, (name, text) in enumerate(files):
+        paths.append(tmp_path / f"{number}{name}")
+        paths[-1].write_text(text)
+    code = tally.main([str(path) for path in paths])
+    return code, capsys.readouterr().out.splitlines()
+
+
+def test_counts_and_names(tmp_path, capsys):
+    code, lines = run(tmp_path, capsys, ("ctest.xml", CTEST), ("pytest.xml", PYTEST), ("checks.tsv", "ruff\tfailed\n"))
+    assert code == 1
+    assert lines[-1] == "2 passed, 5 failed, 3 skipped"
+    assert "failed: lost.lost (Unable to find executable)" in lines
+    assert "skipped: t.skipped (no browser)" in lines
+    assert "failed: ruff" in lines
+
+
+def test_passes_only_when_all_pass(tmp_path, capsys):
+    code, lines = run(tmp_path, capsys, ("checks.tsv", "ruff\tpassed\nshellcheck\tpassed\n"))
+    assert (code, lines) == (0, ["2 passed, 0 failed, 0 skipped"])
+
+
+@pytest.mark.parametrize("text", ["", "<testsuite/>", "<testsuite"])
+def test_no_result_is_a_failure(tmp_path, capsys, text):
+    code, lines = run(tmp_path, capsys, ("ctest.xml", text), ("checks.tsv", "ruff\tpassed\n"))
+    assert code == 1
+    assert lines[-1] == "1 passed, 1 failed, 0 skipped"
+
+
+def test_a_missing_file_is_a_failure(capsys):
+    assert tally.main(["no/such.xml"]) == 1
+
+
+def test_skips_alone_are_no_success(tmp_path, capsys):
+    code, _ = run(tmp_path, capsys, ("c.xml", '<testsuite><testcase name="a" status="disabled"/></testsuite>'))
+    assert code == 1
