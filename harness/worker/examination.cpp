@@ -133,8 +133,8 @@ class Examination {
       vary("same-threads", *court_.first, other, ASSAY_SAME_THREADS, "with threads=" + std::to_string(threads));
     }
     vary("same-restart", *court_.second, setting_, ASSAY_SAME_RESTART, "in another process");
-    vary_case("same-padding", op_.padded(case_), ASSAY_SAME_PADDING, "with longer rows");
-    vary_case("same-batch", op_.leading_part(case_), ASSAY_SAME_BATCH, "alone");
+    vary_case("same-padding", trial, op_.padded(case_), ASSAY_SAME_PADDING, "with longer rows");
+    vary_case("same-batch", trial, op_.leading_part(case_), ASSAY_SAME_BATCH, "alone");
     sensitivity();
     row_independence();
     scaling();
@@ -209,8 +209,9 @@ class Examination {
     compare(check, launch(trial, Poison::second), promise, how);
   }
 
-  // A related case whose outputs are the leading elements of the base's.
-  void vary_case(const char* check, const std::optional<Case>& related, uint32_t promise, const std::string& how) {
+  // A related case whose inputs and outputs are the leading elements of the base's.
+  void vary_case(const char* check, const Trial& base, const std::optional<Case>& related, uint32_t promise,
+                 const std::string& how) {
     if (!related) return sheet_.set(check, Outcome::not_applicable, "the op has no such variation of this case");
     Trial trial = plan(*court_.first, *related, setting_);
     if (!trial.refusal().empty()) {
@@ -218,6 +219,13 @@ class Examination {
     }
     trial.map();
     fill(trial, seed());
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      const TensorView whole = base.inputs()[i], part = trial.inputs()[i];
+      if (whole.data == nullptr || !tensors_[i].is_read) continue;
+      if (!changed_in_leading_part(*whole.spec, whole.data, *part.spec, part.data).empty()) {
+        return sheet_.set(check, Outcome::not_applicable, "this fill of " + tensors_[i].name + " depends on the shape");
+      }
+    }
     const Outputs got = launch(trial, Poison::second);
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const std::string differs =

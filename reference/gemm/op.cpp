@@ -192,6 +192,13 @@ class GemmOp final : public Op {
     return all;
   }
 
+  std::optional<Case> leading_part(const Case& c) const override {
+    if (c.integer("batch") > 1) return c.with({{"batch", "1"}});
+    // A transposed A holds a row as a column, which is no leading part.
+    if (c.integer("m") > 1 && c.word("ta") == "n") return c.with({{"m", "1"}});
+    return std::nullopt;
+  }
+
   std::vector<RowIndependence> row_independence(const Case& c) const override {
     std::vector<RowIndependence> all;
     if (c.real("alpha") != 0 && c.integer("k") > 0) {
