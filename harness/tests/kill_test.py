@@ -1,0 +1,143 @@
+"""Kills the coordinator, the judge or a worker with SIGKILL at random moments of a real run, resumes where that is needed,
+and demands that no recorded result is lost or changed, none is repeated, and no process is left behind.
+
+    kill_test.py BUILD_FOLDER [--moments N] [--seed S]
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+VICTIMS = ("coordinator", "judge", "worker")
+FILTER = ["--tier", "smoke", "--filter", "softmax/simd", "--filter", "softmax/dispatch"]
+
+
+def children(pid: int) -> list[int]:
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+        return [int(c) for t in tasks for c in Path(f"/proc/{pid}/task/{t}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def descendants(pid: int) -> list[int]:
+    found = []
+    for child in children(pid):
+        found += [child, *descendants(child)]
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def lines(run: Path) -> list[str]:
+    """Whole lines only: a torn last one was never recorded."""
+    try:
+        text = (run / "records.jsonl").read_text()
+    except FileNotFoundError:
+        return []
+    return text[: text.rfind("\n") + 1].splitlines()
+
+
+def verdicts(run: Path) -> dict[str, str]:
+    records = [json.loads(line) for line in lines(run)]
+    found = {r["kernel_id"]: r["verdict"] for r in records}
+    assert len(found) == len(records), f"{len(records) - len(found)} results are recorded twice"
+    return found
+
+
+def start(assay: Path, *arguments: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [str(assay), "check", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def victim_pid(victim: str, coordinator: int, choose: random.Random) -> int | None:
+    if victim == "coordinator":
+        return coordinator
+    judges = children(coordinator)
+    if victim == "judge":
+        return choose.choice(judges) if judges else None
+    workers = [w for j in judges for w in children(j)]
+    return choose.choice(workers) if workers else None
+
+
+def one_kill(assay: Path, folder: Path, victim: str, moment: float, choose: random.Random, want: dict[str, str]) -> bool:
+    """True when the victim was there to be killed."""
+    run = folder / "run"
+    process = start(assay, *FILTER, "--out", str(run))
+    time.sleep(moment)
+    seen: set[int] = {process.pid, *descendants(process.pid)}
+    pid = victim_pid(victim, process.pid, choose)
+    before: list[str] = []
+    hit = pid is not None and process.poll() is None
+    if hit:
+        os.kill(pid, signal.SIGKILL)
+        if victim == "coordinator":
+            process.wait()
+            before = lines(run)
+    if victim == "coordinator" and hit:
+        resumed = start(assay, *FILTER, *(["--resume", str(run)] if run.exists() else ["--out", str(run)]))
+        output, _ = resumed.communicate(timeout=120)
+        code = resumed.returncode
+    else:
+        while process.poll() is None:
+            seen.update(descendants(process.pid))
+            time.sleep(0.02)
+        output, _ = process.communicate(timeout=120)
+        code = process.returncode
+    assert code == 0, f"exit code {code}:\n{output}"
+    after = lines(run)
+    assert after[: len(before)] == before, "a recorded result was lost or changed"
+    got = verdicts(run)
+    assert got == want, {k: (want.get(k), got.get(k)) for k in want.keys() | got.keys() if want.get(k) != got.get(k)}
+    deadline = time.monotonic() + 5
+    while (left := [p for p in seen if alive(p)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left, f"processes left behind: {left}"
+    return hit
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--moments", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    asked = parser.parse_args()
+    choose = random.Random(asked.seed)
+    print(f"seed {asked.seed}, {asked.moments} moments for each of {', '.join(VICTIMS)}", flush=True)
+    assay = asked.build / "bin" / "assay"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "undisturbed"
+        folder.mkdir()
+        began = time.monotonic()
+        first = start(assay, *FILTER, "--out", str(folder / "run"))
+        output, _ = first.communicate(timeout=120)
+        assert first.returncode == 0, output
+        length = time.monotonic() - began
+        want = verdicts(folder / "run")
+        print(f"undisturbed: {len(want)} records in {length:.2f} s", flush=True)
+        for victim in VICTIMS:
+            hits = 0
+            for i in range(asked.moments):
+                folder = Path(name) / f"{victim}{i}"
+                folder.mkdir()
+                hits += one_kill(assay, folder, victim, choose.uniform(0, length), choose, want)
+            print(f"{victim}: {asked.moments} moments, {hits} kills, nothing lost, repeated or left", flush=True)
+            assert hits * 2 >= asked.moments, "too few kills met a running victim to prove anything"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
