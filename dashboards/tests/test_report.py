@@ -178,7 +178,7 @@ def test_an_empty_run_is_not_a_pass(tmp_path):
     said = Page(files["index.html"]).said
     assert "Empty" in said
     assert "nothing was recorded" in said
-    assert "exit code 4" in said
+    assert View(load(tmp_path)).exit_code == 4
     assert "## Assay: Empty" in files["summary.md"]
     assert ElementTree.fromstring(files["junit.xml"]).get("tests") == "0"
     assert json.loads(files["benchmark.json"])["benchmarks"] == []
