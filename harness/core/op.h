@@ -30,6 +30,7 @@ struct FillSpec {
   std::string generator = "normal";
   double scale = 1;  // multiplies the generator's value
   double shift = 0;  // then added
+  int axis = -1;     // along which a generator's rows run; negative: counted from the last
 };
 
 struct TensorSpec {

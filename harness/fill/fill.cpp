@@ -18,7 +18,7 @@ struct GeneratorRow {
 constexpr std::array kGenerators{
     GeneratorRow{Generator::normal, "normal", "mean 0, standard deviation 1, within +-6"},
     GeneratorRow{Generator::uniform, "uniform", "[0, 1), before rounding to the dtype"},
-    GeneratorRow{Generator::cancelling, "cancelling", "pairs v, -v (1 + a few ulps) along the last axis"},
+    GeneratorRow{Generator::cancelling, "cancelling", "pairs v, -v (1 + a few ulps) along a row"},
     GeneratorRow{Generator::scaled, "scaled", "normal, each row times a power of two from 2^-20 to 2^20"},
     GeneratorRow{Generator::huge, "huge", "either sign, from half the largest finite number to all of it"},
     GeneratorRow{Generator::subnormal, "subnormal", "subnormal numbers of the dtype, either sign"},
@@ -58,37 +58,55 @@ uint64_t tensor_key(uint64_t seed, std::string_view name) {
   return fill_detail::hash(fill_detail::hash(h, 0), seed);
 }
 
+// The last axis that has more than one element: neighbours along it are neighbours in logical order.
+size_t run_axis(const TensorSpec& spec) {
+  size_t axis = spec.shape.size();
+  while (axis > 1 && spec.shape[axis - 1] == 1) --axis;
+  return axis - 1;  // rank 0 has none, and is one run of one element
+}
+
+int64_t run_length(const TensorSpec& spec) { return spec.shape.empty() ? 1 : spec.shape[run_axis(spec)]; }
+
+// Fills runs along that axis, `begin` to `end` of them in logical order.
 template <DType T>
-void fill_rows(const TensorSpec& spec, const FillPlan& plan, std::byte* first, int64_t begin, int64_t end) {
-  const int64_t stride = spec.strides.empty() ? 1 : spec.strides.back();
-  for (int64_t row = begin; row < end; ++row) {
-    const int64_t offset = offset_of(spec, row * plan.cols);
-    for (int64_t col = 0; col < plan.cols; ++col) {
-      store_bits(T, first, offset + col * stride, encode(T, fill_unrounded(plan, row, col)));
+void fill_runs(const TensorSpec& spec, const FillPlan& plan, std::byte* first, int64_t begin, int64_t end) {
+  const int64_t length = run_length(spec);
+  const int64_t stride = spec.strides.empty() ? 1 : spec.strides[run_axis(spec)];
+  const int64_t step_col = plan.inner == 1 && plan.cols > 1 ? 1 : 0;  // rows lie along the run, or across it
+  const int64_t step_row = 1 - step_col;
+  for (int64_t run = begin; run < end; ++run) {
+    const int64_t logical = run * length;
+    const int64_t offset = offset_of(spec, logical);
+    const int64_t line = logical / plan.inner;
+    const int64_t row = line / plan.cols * plan.inner + logical % plan.inner;
+    const int64_t col = line % plan.cols;
+    for (int64_t i = 0; i < length; ++i) {
+      const double value = fill_unrounded(plan, row + i * step_row, col + i * step_col);
+      store_bits(T, first, offset + i * stride, encode(T, value));
     }
   }
 }
 
-using RowFiller = void (*)(const TensorSpec&, const FillPlan&, std::byte*, int64_t, int64_t);
+using RunFiller = void (*)(const TensorSpec&, const FillPlan&, std::byte*, int64_t, int64_t);
 
-RowFiller row_filler(DType t) {
+RunFiller run_filler(DType t) {
   switch (t) {
     case DType::f64:
-      return fill_rows<DType::f64>;
+      return fill_runs<DType::f64>;
     case DType::f32:
-      return fill_rows<DType::f32>;
+      return fill_runs<DType::f32>;
     case DType::f16:
-      return fill_rows<DType::f16>;
+      return fill_runs<DType::f16>;
     case DType::bf16:
-      return fill_rows<DType::bf16>;
+      return fill_runs<DType::bf16>;
     case DType::e4m3:
-      return fill_rows<DType::e4m3>;
+      return fill_runs<DType::e4m3>;
     case DType::i32:
-      return fill_rows<DType::i32>;
+      return fill_runs<DType::i32>;
     case DType::i8:
-      return fill_rows<DType::i8>;
+      return fill_runs<DType::i8>;
     case DType::u8:
-      return fill_rows<DType::u8>;
+      return fill_runs<DType::u8>;
   }
   throw Error("fill: unknown dtype");
 }
@@ -105,8 +123,15 @@ FillPlan plan_fill(const FillSpec& spec, uint64_t seed, std::string_view tensor_
                 .key = tensor_key(seed, tensor_name)};
   for (const int64_t dim : shape) plan.elements *= dim;
   if (plan.elements == 0) return plan;
-  if (!shape.empty()) plan.cols = shape.back();
-  if (shape.size() > 1) plan.rows = shape[shape.size() - 2];
+  const int rank = static_cast<int>(shape.size());
+  const int axis = spec.axis < 0 ? spec.axis + rank : spec.axis;
+  if (rank > 0 && (axis < 0 || axis >= rank)) {
+    throw Error("fill of tensor " + std::string(tensor_name) + ": no axis " + std::to_string(spec.axis) + " in " +
+                std::to_string(rank) + " dimensions");
+  }
+  if (rank > 0) plan.cols = shape[static_cast<size_t>(axis)];
+  for (int after = axis + 1; after < rank; ++after) plan.inner *= shape[static_cast<size_t>(after)];
+  plan.rows = axis + 1 < rank ? plan.inner : axis > 0 ? shape[static_cast<size_t>(axis) - 1] : 1;
   const uint64_t draw = fill_detail::hash(plan.key ^ fill_detail::kRowStream, 0);
   plan.one_index = static_cast<int64_t>(draw % static_cast<uint64_t>(plan.elements));
   return plan;
@@ -120,16 +145,16 @@ double fill_value(const FillSpec& spec, uint64_t seed, std::string_view tensor_n
 void fill_tensor(const TensorSpec& spec, uint64_t seed, std::byte* first_element, int threads) {
   const FillPlan plan = plan_fill(spec.fill, seed, spec.name, spec.shape, spec.dtype);
   if (plan.elements == 0) return;
-  const RowFiller filler = row_filler(spec.dtype);
-  const int64_t rows = plan.elements / plan.cols;
+  const RunFiller filler = run_filler(spec.dtype);
+  const int64_t runs = plan.elements / run_length(spec);
   constexpr int64_t kWorthAThread = 1 << 16;  // elements; starting a thread costs tens of microseconds
-  const int64_t parts = std::clamp<int64_t>(std::min(rows, plan.elements / kWorthAThread), 1, std::max(threads, 1));
+  const int64_t parts = std::clamp<int64_t>(std::min(runs, plan.elements / kWorthAThread), 1, std::max(threads, 1));
   std::vector<std::jthread> helpers;
   for (int64_t part = 1; part < parts; ++part) {
-    helpers.emplace_back(filler, std::cref(spec), std::cref(plan), first_element, rows * part / parts,
-                         rows * (part + 1) / parts);
+    helpers.emplace_back(filler, std::cref(spec), std::cref(plan), first_element, runs * part / parts,
+                         runs * (part + 1) / parts);
   }
-  filler(spec, plan, first_element, 0, rows / parts);
+  filler(spec, plan, first_element, 0, runs / parts);
 }
 
 const std::vector<std::string>& generator_names() {

@@ -45,6 +45,8 @@ enum class Generator : uint8_t {
 };
 
 // Everything about one tensor's fill that does not depend on the element; plain data, to be passed to a device.
+// Generators see a matrix whose rows run along FillSpec::axis; for a last axis the rows are in logical order. A matrix
+// stored transposed, with the axis turned too, has the same elements.
 struct FillPlan {
   Generator generator = Generator::normal;
   DType dtype = DType::f32;
@@ -52,13 +54,14 @@ struct FillPlan {
   double shift = 0;
   uint64_t seed = 0;
   uint64_t key = 0;       // hash of seed and tensor name
-  int64_t cols = 1;       // length of the last axis
-  int64_t rows = 1;       // length of the axis before it: rows of one matrix
+  int64_t cols = 1;       // length of the axis along which rows run
+  int64_t inner = 1;      // elements between neighbours along it, in logical order: the product of the axes after it
+  int64_t rows = 1;       // of one matrix: the axes after it, or when there are none the axis before
   int64_t elements = 1;   // of the tensor
   int64_t one_index = 0;  // nan_one: where
 };
 
-// Throws UsageError that lists the generators when spec.generator is none of them.
+// Throws UsageError that lists the generators when spec.generator is none of them, Error for an axis out of range.
 FillPlan plan_fill(const FillSpec& spec, uint64_t seed, std::string_view tensor_name, std::span<const int64_t> shape,
                    DType dtype);
 
@@ -109,7 +112,7 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
       return normal(f.key, i);
     case Generator::uniform:
       return uniform(f.key, i);
-    case Generator::cancelling: {  // v, -v (1 + a few ulps), along the last axis
+    case Generator::cancelling: {  // v, -v (1 + a few ulps), along the row
       const double v = normal(f.key, i - static_cast<uint64_t>(col % 2));
       if (col % 2 == 0 || !is_float(f.dtype)) return col % 2 == 0 ? v : -v;
       return -(v * (1 + detail::power_of_two(3 - format_of(f.dtype).precision) * uniform(choice_key, i)));
@@ -194,7 +197,9 @@ ASSAY_HD inline double fill_unrounded(const FillPlan& f, int64_t row, int64_t co
 
 // One element, rounded to the dtype.
 ASSAY_HD inline double fill_element(const FillPlan& f, int64_t logical_index) {
-  return round_to(f.dtype, fill_unrounded(f, logical_index / f.cols, logical_index % f.cols));
+  const int64_t line = logical_index / f.inner;
+  const int64_t row = line / f.cols * f.inner + logical_index % f.inner;
+  return round_to(f.dtype, fill_unrounded(f, row, line % f.cols));
 }
 
 // The same for a single element without a plan.

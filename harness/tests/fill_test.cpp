@@ -71,6 +71,42 @@ TEST(Fill, AnyElementInAnyOrderEqualsTheFilledTensor) {
   }
 }
 
+TEST(Fill, RowsMayRunAlongAnyAxis) {
+  for (const std::string& generator : generator_names()) {
+    for (const std::vector<int64_t>& shape :
+         {std::vector<int64_t>{3, 4, 5}, {6, 7, 1}, {1, 9, 1}, {8, 1, 3}, {2, 1, 1}}) {
+      TensorSpec spec = spec_of(generator, DType::f32, shape, 2);
+      for (int axis = 0; axis < 3; ++axis) {
+        spec.fill.axis = axis;
+        const std::vector<std::byte> data = filled(spec);
+        for (int64_t i = 0; i < spec.elements(); ++i) {
+          const double alone = fill_value(spec.fill, kSeed, "x", shape, DType::f32, i);
+          EXPECT_EQ(encode(DType::f32, alone), load_bits(DType::f32, data.data(), offset_of(spec, i)))
+              << generator << " axis " << axis << " element " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Fill, ATransposedMatrixHasTheSameElements) {
+  for (const std::string& generator : generator_names()) {
+    const FillSpec along_last{.generator = generator}, along_first{.generator = generator, .axis = 1};
+    for (int64_t i = 0; i < 2 * 5 * 7; ++i) {
+      const int64_t batch = i / 35, row = i / 7 % 5, col = i % 7;
+      const double plain = fill_value(along_last, kSeed, "x", std::vector<int64_t>{2, 5, 7}, DType::f16, i);
+      const double turned =
+          fill_value(along_first, kSeed, "x", std::vector<int64_t>{2, 7, 5}, DType::f16, batch * 35 + col * 5 + row);
+      EXPECT_EQ(encode(DType::f16, plain), encode(DType::f16, turned)) << generator << " " << i;
+    }
+  }
+}
+
+TEST(Fill, AnAxisOutOfRangeIsRefused) {
+  EXPECT_THROW(plan_fill({.axis = 2}, 1, "x", std::vector<int64_t>{3, 4}, DType::f32), Error);
+  EXPECT_THROW(plan_fill({.axis = -3}, 1, "x", std::vector<int64_t>{3, 4}, DType::f32), Error);
+}
+
 TEST(Fill, ThreadsChangeNothing) {
   for (const char* generator : {"normal", "special", "nan_one"}) {
     const TensorSpec spec = spec_of(generator, DType::f32, {700, 513}, 5);

@@ -7,10 +7,16 @@
 #include <vector>
 
 #include "check/accuracy.h"
+#include "check/trust.h"
 #include "core/op.h"
 #include "fill/fill.h"
 
 namespace assay::testing {
+
+inline const OpRegistry& registry() {
+  static const OpRegistry kRegistry = make_op_registry();
+  return kRegistry;
+}
 
 inline std::vector<std::byte> poisoned(const TensorSpec& spec) {
   return std::vector<std::byte>(static_cast<size_t>(spec.span_elements()) * size_of(spec.dtype), std::byte{0xff});
@@ -38,12 +44,16 @@ struct Problem {
     return load(specs[tensor].dtype, data[tensor].data(), offset);
   }
 
+  size_t index_of(const std::string& tensor) const {
+    size_t i = 0;
+    while (specs[i].name != tensor) ++i;
+    return i;
+  }
+
   // Judges values for one output tensor, given before their one rounding to its dtype.
   ErrorSummary judge(const Reference& reference, const Contract& contract,
                      const std::function<double(int64_t)>& value) const {
-    size_t tensor = 0;
-    while (specs[tensor].name != reference.tensor) ++tensor;
-    const TensorSpec& spec = specs[tensor];
+    const TensorSpec& spec = specs[index_of(reference.tensor)];
     std::vector<std::byte> got = poisoned(spec);
     for (int64_t i = 0; i < spec.elements(); ++i) {
       store_bits(spec.dtype, got.data(), offset_of(spec, i), encode(spec.dtype, value(i)));
@@ -57,6 +67,28 @@ struct Problem {
   std::vector<std::vector<std::byte>> data;
   std::vector<TensorView> views;
 };
+
+// What the trust check makes of the correctly rounded outputs: empty, or the cases among `cases` that prove little.
+inline std::vector<std::string> mistrusted(const Op& op, const std::vector<Case>& cases) {
+  std::vector<std::string> found;
+  for (const Case& c : cases) {
+    const Problem problem(op, c);
+    std::vector<std::vector<std::byte>> outputs;
+    std::vector<OutputData> rounded;
+    for (const Reference& r : problem.oracle()) {
+      const TensorSpec& spec = problem.specs[problem.index_of(r.tensor)];
+      outputs.push_back(poisoned(spec));
+      for (size_t i = 0; i < r.size(); ++i) {
+        store_bits(spec.dtype, outputs.back().data(), offset_of(spec, static_cast<int64_t>(i)),
+                   encode(spec.dtype, r.hi[i]));
+      }
+      rounded.push_back({&spec, outputs.back().data()});
+    }
+    const CheckResult result = trust_check(problem.specs, rounded);
+    if (result.outcome == Outcome::fail) found.push_back(c.id() + ": " + result.detail);
+  }
+  return found;
+}
 
 inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);

@@ -1,0 +1,17 @@
+// Parts of the gemm_int8 op shared by its source files: op.cpp (contract), host.cpp (the oracle over whole matrices),
+// cases.cpp (what is tried at each tier).
+#pragma once
+
+#include <vector>
+
+#include "core/op.h"
+
+namespace assay::gemm_int8 {
+
+// Order of the tensors.
+inline constexpr size_t kA = 0, kB = 1, kScaleA = 2, kScaleB = 3, kScaleY = 4, kY = 5;
+
+Reference evaluate(const Case& c, std::span<const TensorView> tensors, int threads);
+std::vector<Case> cases(const Op& op, Tier tier);
+
+}  // namespace assay::gemm_int8

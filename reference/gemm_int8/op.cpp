@@ -1,0 +1,193 @@
+// The gemm_int8 op: int8 matrices with zero points, exact int32 sums, one scale for A, one or one a column for B, and
+// requantization to int8.
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "reference/gemm_int8/gemm_int8.h"
+#include "reference/gemm_int8/oracle.h"
+#include "reference/math/caps.h"
+
+namespace assay {
+namespace gemm_int8 {
+namespace {
+
+// Inputs of a fill, with the mean and deviation of an element, from which scale_y follows so that outputs fill int8.
+struct Input {
+  FillSpec fill;
+  double mean = 0, deviation = 0;
+};
+struct Fills {
+  Input a, b;
+  double target = 40;   // magnitude of the outputs
+  bool dyadic = false;  // scales are powers of two, so that ties occur and everything is exact
+};
+
+Fills fills_of(const Case& c) {
+  const std::string& fill = c.word("fill");
+  const double share = 1 / static_cast<double>(std::max<int64_t>(c.integer("k"), 1));
+  const Input normal{{.generator = "normal", .scale = 40}, 0, 40}, full{{.generator = "int8_full"}, -0.5, 74};
+  const Input extreme{{.generator = "int8_extreme"}, -0.5, 127.5}, ones{{.generator = "ones"}, 1, 0};
+  const Input integers{{.generator = "integers"}, 0, 4.9}, index{{.generator = "index"}, 0, 72.5};
+  if (fill == "normal") return {normal, normal};
+  if (fill == "negative") return {{{.generator = fill, .scale = 40}, -32, 24}, normal};
+  if (fill == "constant") return {{{.generator = fill, .scale = 40}, 0, 40}, full};
+  if (fill == "int8_full") return {full, full};
+  if (fill == "int8_extreme") return {extreme, extreme, 120};  // a third saturates
+  if (fill == "integers") return {integers, integers, 40, true};
+  if (fill == "ones") return {ones, ones, 60, true};
+  if (fill == "index") return {index, integers, 40, true};
+  if (fill == "onehot" || fill == "identity") return {{{.generator = fill}, share, std::sqrt(share)}, index, 40, true};
+  throw UsageError("case of gemm_int8: fill '" + fill +
+                   "' has no meaning for int8; use normal, negative, constant, int8_full, int8_extreme, integers, "
+                   "ones, index, onehot or identity");
+}
+
+// Typical magnitude of the sums: mean plus deviation of k products of independent elements less their zero points.
+double spread_of(const Fills& fills, double k, double za, double zb) {
+  const double a = fills.a.mean - za, b = fills.b.mean - zb;
+  const double square =
+      (a * a + fills.a.deviation * fills.a.deviation) * (b * b + fills.b.deviation * fills.b.deviation);
+  return std::fabs(k * a * b) + std::sqrt(k * std::max(square - a * a * b * b, 0.0)) + 1;
+}
+
+double power_of_two_below(double x) {
+  int exponent;
+  std::frexp(x, &exponent);
+  return std::ldexp(0.5, exponent);
+}
+
+// Farthest that an int8 number can lie from its zero point.
+int64_t reach(int64_t zero) { return std::max(127 - zero, zero + 128); }
+
+void require_zero_point(const Case& c, const char* name) {
+  if (c.integer(name) <= 127) return;
+  throw UsageError("case of gemm_int8: field '" + std::string(name) + "' = " + c.word(name) +
+                   " is above 127, the largest int8");
+}
+
+class GemmInt8Op final : public Op {
+ public:
+  std::string_view name() const override { return "gemm_int8"; }
+  std::string_view summary() const override {
+    return "y = int8(scale_a scale_b / scale_y sum (a - za)(b - zb) + zy), nearest even, saturated";
+  }
+  int oracle_version() const override { return 1; }
+
+  std::vector<FieldSpec> fields() const override {
+    const auto zero = [](const char* name, const char* doc) {
+      return FieldSpec{.name = name, .doc = doc, .fallback = "0", .least = -128};
+    };
+    const auto pad = [](const char* name) {
+      return FieldSpec{.name = name, .doc = "elements between the rows as stored", .fallback = "0"};
+    };
+    return {
+        {.name = "m", .doc = "rows of y"},
+        {.name = "n", .doc = "columns of y"},
+        {.name = "k", .doc = "products summed"},
+        {.name = "tb", .kind = FieldKind::word, .doc = "t: b is stored [n, k]", .fallback = "n", .choices = {"n", "t"}},
+        pad("pad_a"),
+        pad("pad_b"),
+        pad("pad_c"),
+        {.name = "scales",
+         .kind = FieldKind::word,
+         .doc = "of b: one, or one a column",
+         .fallback = "tensor",
+         .choices = {"tensor", "channel"}},
+        zero("za", "zero point of a, -128 to 127"),
+        zero("zb", "zero point of b, -128 to 127"),
+        zero("zy", "zero point of y, -128 to 127"),
+        {.name = "dtype", .kind = FieldKind::word, .doc = "of a, b and y", .fallback = "i8", .choices = {"i8"}}};
+  }
+
+  std::vector<Case> cases(Tier tier) const override { return gemm_int8::cases(*this, tier); }
+
+  std::vector<TensorSpec> tensors(const Case& c) const override {
+    for (const char* name : {"za", "zb", "zy"}) require_zero_point(c, name);
+    const int64_t m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
+    const int64_t longest = 2147483647 / (reach(c.integer("za")) * reach(c.integer("zb")));
+    if (k > longest) {
+      throw UsageError("case of gemm_int8: field 'k' = " + c.word("k") +
+                       " may overflow int32 with these zero points; " + "give at most " + std::to_string(longest));
+    }
+    const bool tb = c.word("tb") == "t";
+    Fills fills = fills_of(c);  // rows of A and columns of B are a generator's rows: the same matrices in every layout
+    fills.a.fill.axis = 1;
+    fills.b.fill.axis = tb ? 1 : 0;
+    const auto scale = [&](double least) {  // a power of two, or anything from it to twice that
+      return fills.dyadic ? FillSpec{.generator = "ones", .scale = least}
+                          : FillSpec{.generator = "uniform", .scale = least, .shift = least};
+    };
+    constexpr double kScaleOfA = 0x1p-7, kScaleOfB = 0x1p-6;
+    const double factor = fills.target / spread_of(fills, static_cast<double>(k), c.real("za"), c.real("zb"));
+    const double scale_y =
+        fills.dyadic ? kScaleOfA * kScaleOfB / power_of_two_below(factor) : 1.5 * kScaleOfA * kScaleOfB / factor;
+    const auto vector = [](const char* name, int64_t length, const FillSpec& fill) {
+      return TensorSpec{.name = name, .dtype = DType::f32, .shape = {length}, .strides = {1}, .fill = fill};
+    };
+    const auto matrix = [&](const char* name, int64_t rows, int64_t cols, const char* pad, const FillSpec& fill) {
+      const std::vector<int64_t> shape{rows, cols};
+      return TensorSpec{
+          .name = name, .dtype = DType::i8, .shape = shape, .strides = row_major(shape, c.integer(pad)), .fill = fill};
+    };
+    std::vector<TensorSpec> all{matrix("a", m, k, "pad_a", fills.a.fill),
+                                matrix("b", tb ? n : k, tb ? k : n, "pad_b", fills.b.fill),
+                                vector("scale_a", 1, scale(kScaleOfA)),
+                                vector("scale_b", c.word("scales") == "channel" ? n : 1, scale(kScaleOfB)),
+                                vector("scale_y", 1, scale(scale_y)),
+                                matrix("y", m, n, "pad_c", {})};
+    all[kY].role = Role::output;
+    return all;
+  }
+
+  std::vector<Reference> oracle(const Case& c, std::span<const TensorView> tensors, int threads) const override {
+    return {evaluate(c, tensors, threads)};
+  }
+
+  // The sum is exact. Requantization in at least f32, in any order: the sum's conversion, the scales' product, a
+  // reciprocal or quotient, the product with the sum, the zero point: fewer than kRoundings, gamma(2^-24) terms.
+  Bounds bounds(const Case&, const Contract&, const Reference& reference) const override {
+    constexpr double kRoundings = 8;
+    Bounds bounds;
+    bounds.e_alg.resize(reference.size());
+    bounds.evidence.resize(reference.size(), Evidence::exact);
+    for (size_t i = 0; i < reference.size(); ++i) {
+      if (reference.conditions[kExact][i] != 0) continue;
+      bounds.evidence[i] = Evidence::rigorous;
+      bounds.e_alg[i] = gamma_n(kRoundings, unit_roundoff(DType::f32)) * reference.conditions[kTerms][i];
+    }
+    return bounds;
+  }
+
+  std::string cap_violation(const Contract& contract) const override {
+    const std::string common = common_cap_violation(contract);
+    if (!common.empty()) return common;
+    const assay_arithmetic& a = contract.arithmetic;
+    if (a.accumulator != ASSAY_ACC_I32) return "the accumulator must be i32";
+    if (a.intermediate != ASSAY_ACC_NONE && a.intermediate != ASSAY_ACC_F32 && a.intermediate != ASSAY_ACC_F64) {
+      return "requantization must be in f32 or f64";
+    }
+    if (a.split_k > 1 && a.partial_type != ASSAY_ACC_I32) return "partial sums must be kept in i32";
+    return "";
+  }
+
+  // Not here: scale_a and scale_y, single numbers that a reseeded draw may nearly hit again, and za and zb, which
+  // scale_y follows. None of them is neutral everywhere, so that one ignored shows as a wrong result.
+  std::vector<Sensitivity> sensitivities(const Case& c) const override {
+    const std::string& fill = c.word("fill");
+    const int64_t n = c.integer("n"), k = c.integer("k");
+    if ((fill != "normal" && fill != "int8_full") || c.integer("m") * n < 16 || k == 0) return {};
+    std::vector<Sensitivity> all{{.what = "tensor a", .tensor = "a"}, {.what = "tensor b", .tensor = "b"}};
+    if (c.word("scales") == "channel" && n >= 8) all.push_back({.what = "tensor scale_b", .tensor = "scale_b"});
+    const int64_t zy = c.integer("zy");
+    all.push_back({.what = "zy", .changed = c.with({{"zy", print_number(zy > 0 ? zy - 16 : zy + 16)}})});
+    return all;
+  }
+};
+
+}  // namespace
+}  // namespace gemm_int8
+
+std::unique_ptr<Op> make_gemm_int8_op() { return std::make_unique<gemm_int8::GemmInt8Op>(); }
+
+}  // namespace assay

@@ -1,0 +1,12 @@
+// What is tried of reduce at each tier.
+#pragma once
+
+#include <vector>
+
+#include "core/op.h"
+
+namespace assay::reduce {
+
+std::vector<Case> cases(const Op& op, Tier tier);
+
+}  // namespace assay::reduce
