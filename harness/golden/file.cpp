@@ -1,0 +1,122 @@
+#include "golden/file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRemedy = "restore the file, or delete it and run 'assay golden update'";
+
+std::string heading(std::string_view kind) { return fmt::format("# assay {} golden, format {}", kind, kGoldenFormat); }
+
+bool printable(std::string_view line) {
+  for (const char c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+  }
+  return true;
+}
+
+// Splits at the first space; both sides must have something.
+bool split(std::string_view line, std::string& left, std::string& right) {
+  const size_t space = line.find(' ');
+  if (space == 0 || space == std::string_view::npos || space + 1 == line.size()) return false;
+  left = line.substr(0, space);
+  right = line.substr(space + 1);
+  return true;
+}
+
+}  // namespace
+
+void reject_golden(const std::string& name, int64_t line, const std::string& problem) {
+  throw UsageError(fmt::format("{}:{}: {}; {}", name, line, problem, kRemedy));
+}
+
+void reject_golden(const std::string& name, const std::string& key, const std::string& problem) {
+  throw UsageError(fmt::format("{}: {}: {}; {}", name, key, problem, kRemedy));
+}
+
+std::string GoldenFile::fact(std::string_view word) const {
+  for (const auto& [name, text] : facts) {
+    if (name == word) return text;
+  }
+  return "";
+}
+
+GoldenFile parse_golden_file(std::string_view text, std::string_view kind, const std::string& name) {
+  GoldenFile file{.kind = std::string(kind)};
+  int64_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) reject_golden(name, number, "the last line is cut off");
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (!line.empty() && line.back() == '\r') reject_golden(name, number, "lines end in CR LF instead of LF");
+    if (!printable(line)) reject_golden(name, number, "control characters");
+    if (number == 1) {
+      if (line != heading(kind)) reject_golden(name, 1, fmt::format("the first line must be '{}'", heading(kind)));
+      continue;
+    }
+    std::string key, value;
+    if (line.starts_with("# ")) {
+      if (!file.lines.empty()) reject_golden(name, number, "a '#' line after the first case");
+      if (!split(line.substr(2), key, value)) reject_golden(name, number, "'#' must be followed by a word and a text");
+      file.facts.emplace_back(key, value);
+      continue;
+    }
+    if (!split(line, key, value)) reject_golden(name, number, "not 'key value'");
+    if (key.find_first_of("<>=#|") == 0) reject_golden(name, number, "no case id begins like '" + key + "'");
+    if (!file.lines.empty() && !(file.lines.rbegin()->first < key)) {
+      reject_golden(name, number, "'" + key + "' is out of order or there twice");
+    }
+    file.lines.emplace_hint(file.lines.end(), key, value);
+  }
+  if (number == 0) reject_golden(name, 1, "the file is empty");
+  return file;
+}
+
+std::string print_golden_file(const GoldenFile& file) {
+  std::string text = heading(file.kind) + "\n";
+  for (const auto& [word, fact] : file.facts) text += "# " + word + " " + fact + "\n";
+  for (const auto& [key, value] : file.lines) text += key + " " + value + "\n";
+  return text;
+}
+
+GoldenFile read_golden_file(const fs::path& path, std::string_view kind) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream content;
+  if (in) content << in.rdbuf();
+  if (!in || in.bad()) throw UsageError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  return parse_golden_file(content.str(), kind, path.string());
+}
+
+void write_golden_file(const fs::path& path, const GoldenFile& file) {
+  // What cannot be read back must not be written.
+  const std::string text = print_golden_file(file);
+  parse_golden_file(text, file.kind, path.string());
+  const fs::path temporary = path.parent_path() / (path.filename().string() + fmt::format(".{}.tmp", getpid()));
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  const bool written = static_cast<bool>(out);
+  if (written) fs::rename(temporary, path, error);
+  if (!written || error) {
+    const std::string why = error ? error.message() : std::strerror(errno);
+    fs::remove(temporary, error);
+    throw UsageError(fmt::format("{}: cannot be written: {}", path.string(), why));
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,197 @@
+#include "golden/observed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include "check/hash.h"
+#include "core/case.h"
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array<double SeedStatistics::*, 4> kNumbers{&SeedStatistics::misrounded,
+                                                           &SeedStatistics::mean_signed_ulps, &SeedStatistics::rms_q,
+                                                           &SeedStatistics::mean_signed_q};
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = c > ' ' && c < 0x7f && c != '%' && c != '=';
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+bool unescape(std::string_view text, std::string& out) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    unsigned value = 0;
+    if (i + 2 >= text.size()) return false;
+    const auto [end, error] = std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16);
+    if (error != std::errc() || end != text.data() + i + 3) return false;
+    out += static_cast<char>(value);
+    i += 2;
+  }
+  return true;
+}
+
+template <class Number>
+bool parse_number(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool parse_seed(std::string_view name, std::string_view text, SeedStatistics& seed) {
+  if (!parse_number(name, seed.seed)) return false;
+  for (size_t i = 0; i < kNumbers.size(); ++i) {
+    const size_t comma = text.find(',');
+    if ((comma == std::string_view::npos) != (i + 1 == kNumbers.size())) return false;
+    if (!parse_number(text.substr(0, comma), seed.*kNumbers[i]) || !std::isfinite(seed.*kNumbers[i])) return false;
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  }
+  return true;
+}
+
+bool parse_observed(const std::string& line, Observed& observed) {
+  std::istringstream in(line);
+  for (std::string word; in >> word;) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos) return false;
+    const std::string_view name = std::string_view(word).substr(0, equals);
+    const std::string_view value = std::string_view(word).substr(equals + 1);
+    if (name == "bits") {
+      if (!observed.bits.empty() || value.size() != 16) return false;
+      if (value.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
+      observed.bits = value;
+    } else if (name.starts_with("select.")) {
+      std::string text;
+      if (!unescape(value, text)) return false;
+      if (!observed.selection.emplace(name.substr(7), text).second) return false;
+    } else if (name.starts_with("seed.")) {
+      SeedStatistics seed;
+      if (!parse_seed(name.substr(5), value, seed)) return false;
+      observed.seeds.push_back(seed);
+    } else {
+      return false;
+    }
+  }
+  return !observed.bits.empty();
+}
+
+std::string print_observed(const Observed& observed) {
+  std::string line = "bits=" + observed.bits;
+  for (const auto& [key, value] : observed.selection) line += " select." + key + "=" + escaped(value);
+  for (const SeedStatistics& seed : observed.seeds) {
+    line += fmt::format(" seed.{}=", seed.seed);
+    for (size_t i = 0; i < kNumbers.size(); ++i) line += (i == 0 ? "" : ",") + print_number(seed.*kNumbers[i]);
+  }
+  return line;
+}
+
+// What identifies a library's code.
+std::string identity(const LoadedLibrary& library) {
+  const bool has_id = !library.build_id.empty() && library.build_id != "unknown";
+  return std::filesystem::path(library.path).filename().string() + " " +
+         (has_id ? library.build_id : "version " + library.version);
+}
+
+std::vector<std::string> identities(const std::vector<LoadedLibrary>& libraries) {
+  std::vector<std::string> all;
+  for (const LoadedLibrary& library : libraries) all.push_back(identity(library));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+}  // namespace
+
+std::string Platform::key() const {
+  Hasher hasher;
+  for (const std::string& library : identities(libraries)) hasher.add(library.c_str(), library.size() + 1);
+  std::string name = fmt::format("{}-t{}-{:08x}", isa, threads, hasher.digest() >> 32);
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    if (!plain) c = '_';
+  }
+  return name;
+}
+
+std::vector<std::pair<std::string, std::string>> Platform::facts() const {
+  std::vector<std::pair<std::string, std::string>> all{{"isa", isa}, {"threads", std::to_string(threads)}};
+  for (const std::string& library : identities(libraries)) all.emplace_back("library", library);
+  return all;
+}
+
+bool is_selection(std::string_view key) {
+  static constexpr std::array<std::string_view, 8> kKeys{"algorithm", "isa",       "tile",   "stages",
+                                                         "split_k",   "reduction", "chosen", "fallback"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+Observed observed_of(const Record& record) {
+  Observed observed{.bits = record.output_hash, .seeds = record.seeds};
+  for (const auto& [key, value] : record.selection) {
+    if (is_selection(key)) observed.selection[key] = value;
+  }
+  return observed;
+}
+
+ObservedFile observed_file_from(const GoldenFile& file, const std::string& name) {
+  ObservedFile result;
+  for (const auto& [key, line] : file.lines) {
+    Observed observed;
+    if (!parse_observed(line, observed)) reject_golden(name, key, "'" + line + "' is not an observation");
+    result.emplace_hint(result.end(), key, std::move(observed));
+  }
+  return result;
+}
+
+GoldenFile to_golden_file(const ObservedFile& observed, const Platform& platform) {
+  GoldenFile file{.kind = "observed", .facts = platform.facts()};
+  for (const auto& [key, value] : observed) file.lines[key] = print_observed(value);
+  return file;
+}
+
+std::map<std::string, ObservedFile> observed_from(std::span<const Record> records) {
+  std::map<std::string, ObservedFile> files;
+  for (const Record& record : records) {
+    const bool approvable = record.verdict == Verdict::pass || record.verdict == Verdict::changed;
+    if (approvable && !record.output_hash.empty()) files[record.op][record.kernel_id] = observed_of(record);
+  }
+  return files;
+}
+
+ObservedGoldens ObservedGoldens::load(const std::filesystem::path& folder, const Platform& platform) {
+  ObservedGoldens goldens;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / platform.key(), absent)) {
+    if (entry.path().extension() != ".txt") continue;
+    const GoldenFile file = read_golden_file(entry.path(), "observed");
+    if (file.facts != platform.facts()) {
+      reject_golden(entry.path().string(), 2, "its '#' lines are not those of platform " + platform.key());
+    }
+    for (auto& [key, observed] : observed_file_from(file, entry.path().string())) {
+      if (!key.starts_with(entry.path().stem().string() + "/")) {
+        reject_golden(entry.path().string(), key, "not a kernel of this op");
+      }
+      goldens.all_[key] = observed;
+    }
+  }
+  return goldens;
+}
+
+const Observed* ObservedGoldens::find(std::string_view kernel_id) const {
+  const auto found = all_.find(kernel_id);
+  return found == all_.end() ? nullptr : &found->second;
+}
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+// Observed goldens: golden/observed/PLATFORM/OP.txt, one line a kernel and case with what was approved of it on one
+// platform: the bytes it gave, its error statistics by seed, and what it said it chose.
+//
+//   # assay observed golden, format 1
+//   # isa x86-64-v4
+//   # threads 2
+//   # library libopenblas.so.0 1a2b3c...
+//   gemm/simd:m=3,... bits=0123456789abcdef select.algorithm=packed seed.1=0.01,0,0.2,0.001 seed.2=...
+//
+// A seed's four numbers are misrounded, mean signed ulps, rms q and mean signed q. In texts, a byte outside the
+// printable ASCII characters, space, '%' and '=' is written %XX.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "golden/file.h"
+#include "record/record.h"
+#include "record/run_json.h"
+
+namespace assay {
+
+// What bits may depend on: nothing approved on one platform says anything about another.
+struct Platform {
+  std::string isa;  // instruction set or GPU model: what kernels dispatch on
+  int threads = 1;
+  std::vector<LoadedLibrary> libraries;  // those whose code computes; their build-ids, else versions, count
+
+  // Folder name: "ISA-tTHREADS-" and 8 hexadecimal digits of a hash of the libraries, in any order of them.
+  std::string key() const;
+  std::vector<std::pair<std::string, std::string>> facts() const;
+};
+
+struct Observed {
+  std::string bits;  // Record::output_hash
+  std::map<std::string, std::string> selection;
+  std::vector<SeedStatistics> seeds;
+
+  bool operator==(const Observed&) const = default;
+};
+
+// What describe() says that must not change unseen; reasons and lists of candidates are left out.
+bool is_selection(std::string_view key);
+
+// What a record has to be approved: its bits, statistics and selection.
+Observed observed_of(const Record& record);
+
+using ObservedFile = std::map<std::string, Observed, std::less<>>;  // by kernel id
+
+ObservedFile observed_file_from(const GoldenFile& file, const std::string& name);  // throws UsageError
+GoldenFile to_golden_file(const ObservedFile& observed, const Platform& platform);
+
+// By op, from the records that passed or merely changed; a kernel that fails has nothing to approve.
+std::map<std::string, ObservedFile> observed_from(std::span<const Record> records);
+
+class ObservedGoldens {
+ public:
+  // Reads every file of folder/KEY, if there is such a folder. Throws UsageError.
+  static ObservedGoldens load(const std::filesystem::path& folder, const Platform& platform);
+
+  const Observed* find(std::string_view kernel_id) const;
+  size_t size() const { return all_.size(); }
+
+ private:
+  ObservedFile all_;
+};
+
+}  // namespace assay

@@ -1,0 +1,158 @@
+#include "golden/truth_goldens.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <sstream>
+
+#include "check/poison.h"
+#include "core/error.h"
+#include "fill/fill.h"
+
+namespace assay {
+namespace {
+
+bool is_hexadecimal(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool parse_count(std::string_view text, int64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+}
+
+bool parse_named_count(std::string_view word, std::string_view name, int64_t& value) {
+  return word.starts_with(name) && parse_count(word.substr(name.size()), value);
+}
+
+bool parse_sample(std::string_view word) {
+  const size_t colon = word.find(':');
+  int64_t index = 0;
+  return colon != std::string_view::npos && parse_count(word.substr(0, colon), index) &&
+         is_hexadecimal(word.substr(colon + 1));
+}
+
+bool parse_truth(const std::string& line, Truth& truth) {
+  std::istringstream in(line);
+  std::string elements, straddling;
+  if (!(in >> truth.hash >> elements >> straddling)) return false;
+  if (truth.hash.size() != 16 || !is_hexadecimal(truth.hash)) return false;
+  if (!parse_named_count(elements, "elements=", truth.elements)) return false;
+  if (!parse_named_count(straddling, "straddling=", truth.straddling)) return false;
+  for (std::string sample; in >> sample;) {
+    if (!parse_sample(sample) || truth.samples.size() == 3) return false;
+    truth.samples.push_back(sample);
+  }
+  return true;
+}
+
+std::string print_truth(const Truth& truth) {
+  std::string line = fmt::format("{} elements={} straddling={}", truth.hash, truth.elements, truth.straddling);
+  for (const std::string& sample : truth.samples) line += " " + sample;
+  return line;
+}
+
+}  // namespace
+
+std::string truth_key(std::string_view id) {
+  const ParsedId parsed = parse_id(id);
+  std::string key = parsed.op + ":";
+  for (const auto& [name, text] : parsed.fields) {
+    if (name == "offset" || name == "place") continue;
+    key += (key.back() == ':' ? "" : ",") + name + "=" + text;
+  }
+  return key;
+}
+
+TruthFile truth_file_from(const GoldenFile& file, const std::string& name) {
+  TruthFile result;
+  int64_t version = 0;
+  if (file.facts.size() != 1 || !parse_count(file.fact("oracle"), version) || version > 1'000'000) {
+    reject_golden(name, 2, "the second line must be '# oracle VERSION', and the only one of its kind");
+  }
+  result.oracle_version = static_cast<int>(version);
+  for (const auto& [key, line] : file.lines) {
+    Truth truth;
+    if (!parse_truth(line, truth)) reject_golden(name, key, "'" + line + "' is not a truth");
+    result.cases.emplace_hint(result.cases.end(), key, std::move(truth));
+  }
+  return result;
+}
+
+GoldenFile to_golden_file(const TruthFile& truth) {
+  GoldenFile file{.kind = "truth", .facts = {{"oracle", std::to_string(truth.oracle_version)}}};
+  for (const auto& [key, value] : truth.cases) file.lines[key] = print_truth(value);
+  return file;
+}
+
+TruthGoldens TruthGoldens::load(const std::filesystem::path& folder, const OpRegistry& ops) {
+  TruthGoldens goldens;
+  for (const auto& op : ops.all()) {
+    const std::filesystem::path path = folder / (std::string(op->name()) + ".txt");
+    if (!std::filesystem::exists(path)) continue;
+    OfOp entry{truth_file_from(read_golden_file(path, "truth"), path.string()), op->oracle_version()};
+    for (const auto& [key, truth] : entry.file.cases) {
+      if (!key.starts_with(std::string(op->name()) + ":")) reject_golden(path.string(), key, "not a case of this op");
+    }
+    goldens.ops_[std::string(op->name())] = std::move(entry);
+  }
+  return goldens;
+}
+
+TruthGoldens::Found TruthGoldens::find(std::string_view kernel_id) const {
+  const std::string key = truth_key(kernel_id);
+  const auto op = ops_.find(std::string_view(key).substr(0, key.find(':')));
+  if (op == ops_.end()) return {nullptr, "the op has no truth golden; run 'assay golden update'"};
+  if (op->second.file.oracle_version != op->second.build_version) {
+    return {nullptr, fmt::format("the golden is of oracle version {}, this build has {}; run 'assay golden update'",
+                                 op->second.file.oracle_version, op->second.build_version)};
+  }
+  const auto found = op->second.file.cases.find(key);
+  if (found == op->second.file.cases.end()) return {nullptr, "no truth golden of this case"};
+  return {&found->second, ""};
+}
+
+Truth compute_truth(const Op& op, const Case& c, int threads) {
+  TruthBuilder builder;
+  for (int64_t i = 0; i < c.integer("seeds"); ++i) {
+    const int64_t seed = c.integer("seed") + i;
+    const std::vector<TensorSpec> tensors = op.tensors(c);
+    std::vector<std::vector<std::byte>> contents(tensors.size());
+    std::vector<TensorView> views;
+    for (size_t t = 0; t < tensors.size(); ++t) {
+      const TensorSpec& tensor = tensors[t];
+      if (tensor.role != Role::output) {
+        contents[t].resize(static_cast<size_t>(tensor.span_elements()) * size_of(tensor.dtype));
+        // Content that is not read stays NaN: an oracle that reads it gives itself away.
+        fill_poison(contents[t].data(), contents[t].size(), 0, tensor.dtype, Poison::first);
+        if (tensor.is_read) fill_tensor(tensor, static_cast<uint64_t>(seed), contents[t].data(), threads);
+      }
+      views.push_back({&tensor, tensor.role == Role::output ? nullptr : contents[t].data()});
+    }
+    for (const Reference& reference : op.oracle(c, views, threads)) builder.add(reference);
+  }
+  return builder.finish();
+}
+
+std::map<std::string, TruthFile> compute_truths(const OpRegistry& ops, Tier tier, int threads,
+                                                const std::function<bool(const Case&)>& wanted,
+                                                const std::function<void(const TruthProgress&)>& progress) {
+  std::map<std::string, TruthFile> files;
+  std::map<std::string, std::pair<const Op*, Case>> cases;  // by key: cases that differ in placement are one
+  for (const auto& op : ops.all()) {
+    files[std::string(op->name())].oracle_version = op->oracle_version();
+    for (const Case& c : op->cases(tier)) {
+      if (!wanted || wanted(c)) cases.try_emplace(truth_key(c.id()), op.get(), c);
+    }
+  }
+  TruthProgress at{.total = cases.size()};
+  for (const auto& [key, entry] : cases) {
+    at.next = key;
+    if (progress) progress(at);
+    files[std::string(entry.first->name())].cases[key] = compute_truth(*entry.first, entry.second, threads);
+    ++at.done;
+  }
+  return files;
+}
+
+}  // namespace assay

@@ -1,0 +1,117 @@
+#include "golden/update.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::set<fs::path> files_in(const fs::path& folder) {
+  std::set<fs::path> files;
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator(folder, absent)) {
+    if (entry.path().extension() == ".txt") files.insert(entry.path());
+  }
+  return files;
+}
+
+std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::string, GoldenFile>& computed,
+                               const std::string& kind, Extent extent) {
+  std::vector<GoldenChange> changes;
+  std::set<fs::path> existing = files_in(folder);
+  for (const auto& [op, file] : computed) {
+    GoldenChange change{.path = folder / (op + ".txt"), .before = {.kind = kind}, .after = file};
+    change.is_new = existing.erase(change.path) == 0;
+    if (!change.is_new) change.before = read_golden_file(change.path, kind);
+    if (extent == Extent::partial) {
+      if (file.lines.empty()) continue;
+      if (!change.is_new && change.before.facts != file.facts) {
+        throw UsageError(change.path.string() +
+                         ": made by another oracle version or platform; update without a filter");
+      }
+      change.after.lines.insert(change.before.lines.begin(), change.before.lines.end());
+    }
+    if (change.after.lines.empty() && change.is_new) continue;
+    if (!(change.before == change.after)) changes.push_back(std::move(change));
+  }
+  if (extent == Extent::complete) {
+    for (const fs::path& path : existing) {
+      changes.push_back({.path = path, .before = read_golden_file(path, kind), .after = {.kind = kind}});
+    }
+  }
+  return changes;
+}
+
+void add_facts(std::string& text, const GoldenFile& file, const GoldenFile& other, char sign) {
+  for (const auto& fact : file.facts) {
+    if (std::find(other.facts.begin(), other.facts.end(), fact) == other.facts.end()) {
+      text += fmt::format("{} # {} {}\n", sign, fact.first, fact.second);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<GoldenChange> plan_truth_update(const fs::path& folder, const std::map<std::string, TruthFile>& computed,
+                                            Extent extent) {
+  std::map<std::string, GoldenFile> files;
+  for (const auto& [op, truth] : computed) files[op] = to_golden_file(truth);
+  return plan(folder, files, "truth", extent);
+}
+
+std::vector<GoldenChange> plan_observed_update(const fs::path& folder, const Platform& platform,
+                                               const std::map<std::string, ObservedFile>& computed, Extent extent) {
+  std::map<std::string, GoldenFile> files;
+  for (const auto& [op, observed] : computed) files[op] = to_golden_file(observed, platform);
+  return plan(folder / platform.key(), files, "observed", extent);
+}
+
+std::string diff_text(const std::vector<GoldenChange>& changes) {
+  std::string text;
+  for (const GoldenChange& change : changes) {
+    std::string body;
+    add_facts(body, change.before, change.after, '-');
+    add_facts(body, change.after, change.before, '+');
+    int added = 0, changed = 0, removed = 0;
+    for (const auto& [key, value] : change.after.lines) {
+      const auto old = change.before.lines.find(key);
+      if (old == change.before.lines.end()) {
+        ++added;
+        body += fmt::format("+ {} {}\n", key, value);
+      } else if (old->second != value) {
+        ++changed;
+        body += fmt::format("~ {}\n    was {}\n    now {}\n", key, old->second, value);
+      }
+    }
+    for (const auto& [key, value] : change.before.lines) {
+      if (change.after.lines.count(key) > 0) continue;
+      ++removed;
+      body += fmt::format("- {} {}\n", key, value);
+    }
+    text +=
+        fmt::format("{}: {} added, {} changed, {} removed\n{}", change.path.string(), added, changed, removed, body);
+  }
+  return text;
+}
+
+void apply_changes(const std::vector<GoldenChange>& changes, bool in_ci) {
+  if (in_ci) {
+    throw UsageError(
+        "golden update: CI is set; goldens are updated by a person, who reviews the diff and commits it, never by CI");
+  }
+  for (const GoldenChange& change : changes) {
+    if (!change.after.lines.empty()) {
+      write_golden_file(change.path, change.after);
+    } else if (std::error_code error; !fs::remove(change.path, error)) {
+      throw UsageError(change.path.string() + ": cannot be removed: " + error.message());
+    }
+  }
+}
+
+}  // namespace assay

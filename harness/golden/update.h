@@ -1,0 +1,43 @@
+// Changing goldens: plan the change, show it, and only then write it. `assay golden verify` plans and fails when
+// anything differs, `diff` plans and shows, `update` plans, shows and applies.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "golden/file.h"
+#include "golden/observed.h"
+#include "golden/truth_goldens.h"
+
+namespace assay {
+
+struct GoldenChange {
+  std::filesystem::path path;
+  GoldenFile before;  // no lines and no facts where the file is new
+  GoldenFile after;   // no lines: the file goes away
+  bool is_new = false;
+};
+
+enum class Extent {
+  complete,  // what was computed is all there is: other lines, and files of other ops, are removed
+  partial,   // a filter was used: other lines stay
+};
+
+// One change a file that would differ. Facts (oracle version, libraries) are those of the new file. A partial change of
+// facts throws UsageError: the lines that stay would be mislabelled.
+std::vector<GoldenChange> plan_truth_update(const std::filesystem::path& folder,
+                                            const std::map<std::string, TruthFile>& computed, Extent extent);
+std::vector<GoldenChange> plan_observed_update(const std::filesystem::path& folder, const Platform& platform,
+                                               const std::map<std::string, ObservedFile>& computed, Extent extent);
+
+// For review: per file "FILE: 1 added, 2 changed, 3 removed", then "+ key value", "- key value", and for a change
+// "~ key" over its old and its new value. Empty when nothing changes.
+std::string diff_text(const std::vector<GoldenChange>& changes);
+
+// Writes the files. `in_ci` is whether the environment variable CI is set: goldens are approved by a person.
+// Throws UsageError then, before anything is written.
+void apply_changes(const std::vector<GoldenChange>& changes, bool in_ci);
+
+}  // namespace assay

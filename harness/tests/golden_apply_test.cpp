@@ -1,0 +1,245 @@
+// golden/: observed goldens and platforms, and what goldens make of a record.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+
+#include "core/error.h"
+#include "golden/apply.h"
+#include "golden/update.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr uint32_t kPromised = ASSAY_SAME_RUN | ASSAY_SAME_RESTART;
+
+std::vector<SeedStatistics> seeds(double shift = 0, size_t n = 8) {
+  std::vector<SeedStatistics> all;
+  for (size_t i = 0; i < n; ++i) {
+    const double noise = 0.01 * static_cast<double>(i % 3);
+    all.push_back({i + 1, 0.25 + noise + shift, 0.1 + noise, 0.5 + noise / 3, -1e-3 + noise});
+  }
+  return all;
+}
+
+Record record(const std::string& id = "gemm/simd:m=3,dtype=f32,seeds=8,place=start") {
+  Record r{.kernel_id = id, .op = "gemm", .kernel = "simd", .verdict = Verdict::pass};
+  r.checks = {check_result("same-run", Outcome::pass), check_result("same-restart", Outcome::pass)};
+  r.seeds = seeds();
+  r.output_hash = "0123456789abcdef";
+  r.truth_hash = "fedcba9876543210";
+  r.selection = {{"algorithm", "packed 6x16, 100% = \"all\""}, {"isa", "AVX3"}, {"reason", "n > 8"}};
+  return r;
+}
+
+Platform platform() {
+  return {.isa = "x86-64-v4",
+          .threads = 2,
+          .libraries = {{"/usr/lib/libopenblas.so.0", "0.3.21", "aa11"}, {"/lib/libm.so.6", "2.36", ""}}};
+}
+
+class NoOp : public Op {
+ public:
+  std::string_view name() const override { return "gemm"; }
+  std::string_view summary() const override { return ""; }
+  int oracle_version() const override { return 2; }
+  std::vector<FieldSpec> fields() const override { return {}; }
+  std::vector<Case> cases(Tier) const override { return {}; }
+  std::vector<TensorSpec> tensors(const Case&) const override { return {}; }
+  std::vector<Reference> oracle(const Case&, std::span<const TensorView>, int) const override { return {}; }
+  Bounds bounds(const Case&, const Contract&, const Reference&) const override { return {}; }
+  std::string cap_violation(const Contract&) const override { return ""; }
+};
+
+// A folder of goldens that hold what record() says.
+class Goldens : public testing::Test {
+ protected:
+  Goldens() {
+    char name[] = "/tmp/assay-apply-XXXXXX";
+    folder_ = mkdtemp(name);
+    std::vector<std::unique_ptr<Op>> ops;
+    ops.push_back(std::make_unique<NoOp>());
+    ops_ = std::make_unique<OpRegistry>(std::move(ops));
+    const TruthFile file{2, {{"gemm:m=3,dtype=f32,seeds=8", {"fedcba9876543210", 9, 0, {"0:00"}}}}};
+    apply_changes(plan_truth_update(folder_ / "truth", {{"gemm", file}}, Extent::complete), false);
+    approve({record()});
+  }
+  ~Goldens() override { fs::remove_all(folder_); }
+
+  void approve(const std::vector<Record>& records, Extent extent = Extent::complete) {
+    apply_changes(plan_observed_update(folder_ / "observed", platform(), observed_from(records), extent), false);
+  }
+  TruthGoldens truth() const { return TruthGoldens::load(folder_ / "truth", *ops_); }
+  ObservedGoldens observed() const { return ObservedGoldens::load(folder_ / "observed", platform()); }
+
+  CheckResult applied(Record r, const std::string& check, uint32_t promises = kPromised) const {
+    const ObservedGoldens goldens = observed();
+    apply_goldens(r, truth(), &goldens, promises);
+    const CheckResult* found = nullptr;
+    for (const CheckResult& result : r.checks) {
+      if (result.check != check) continue;
+      EXPECT_EQ(found, nullptr) << "twice";
+      found = &result;
+    }
+    EXPECT_NE(found, nullptr);
+    return *found;
+  }
+
+  fs::path folder_;
+  std::unique_ptr<OpRegistry> ops_;
+};
+
+TEST_F(Goldens, WhatWasApprovedPasses) {
+  for (const char* check : {"truth", "golden-bits", "statistical"}) {
+    EXPECT_EQ(applied(record(), check).outcome, Outcome::pass) << check;
+  }
+  EXPECT_EQ(*observed().find(record().kernel_id), observed_of(record()));
+}
+
+TEST_F(Goldens, AnotherTruthIsAnErrorOfTheOracle) {
+  Record r = record();
+  r.truth_hash = "fedcba9876543211";
+  const CheckResult result = applied(r, "truth");
+  EXPECT_EQ(result.outcome, Outcome::fail);
+  EXPECT_EQ(result.verdict, Verdict::error);
+  EXPECT_THAT(result.detail, HasSubstr("fedcba9876543211, its truth golden fedcba9876543210"));
+}
+
+TEST_F(Goldens, ChangedBitsAreChangedWhereTheyArePromised) {
+  Record r = record();
+  r.output_hash = "0000000000000000";
+  const CheckResult result = applied(r, "golden-bits");
+  EXPECT_EQ(result.outcome, Outcome::fail);
+  EXPECT_EQ(result.verdict, Verdict::changed);
+  EXPECT_EQ(result.detail, "output hash was 0123456789abcdef, now 0000000000000000");
+  EXPECT_EQ(applied(r, "golden-bits", ASSAY_SAME_RUN).outcome, Outcome::not_applicable);
+  EXPECT_EQ(applied(r, "golden-bits", ASSAY_SAME_RESTART).outcome, Outcome::not_applicable);
+  r.checks[0].outcome = Outcome::not_applicable;  // the plan's own contract promises less
+  EXPECT_EQ(applied(r, "golden-bits").outcome, Outcome::not_applicable);
+}
+
+TEST_F(Goldens, AnotherSelectionIsChangedWhateverIsPromised) {
+  Record r = record();
+  r.selection["algorithm"] = "unpacked";
+  for (const uint32_t promises : {kPromised, 0u}) {
+    EXPECT_EQ(applied(r, "golden-bits", promises).outcome, Outcome::fail);
+  }
+  EXPECT_EQ(applied(r, "golden-bits").detail, "selection: algorithm was 'packed 6x16, 100% = \"all\"', now 'unpacked'");
+  r = record();
+  r.selection["fallback"] = "other";
+  EXPECT_EQ(applied(r, "golden-bits").detail, "selection: fallback was nothing, now 'other'");
+  r = record();
+  r.selection["reason"] = "worded otherwise";
+  EXPECT_EQ(applied(r, "golden-bits").outcome, Outcome::pass);
+}
+
+TEST_F(Goldens, ShiftedStatisticsAreChanged) {
+  Record r = record();
+  r.seeds = seeds(0.2);
+  const CheckResult result = applied(r, "statistical");
+  EXPECT_EQ(result.outcome, Outcome::fail);
+  EXPECT_EQ(result.verdict, Verdict::changed);
+  EXPECT_THAT(result.detail, HasSubstr("misrounded: approved"));
+  r.seeds = seeds(0, 7);
+  EXPECT_EQ(applied(r, "statistical").outcome, Outcome::not_applicable);
+}
+
+TEST_F(Goldens, NothingApprovedIsNoBaselineAndNeverAPass) {
+  Record r = record("gemm/simd:m=4,dtype=f32,seeds=8");
+  for (const char* check : {"truth", "golden-bits", "statistical"}) {
+    EXPECT_EQ(applied(r, check).outcome, Outcome::no_baseline) << check;
+  }
+  Record none = record();
+  apply_goldens(none, truth(), nullptr, kPromised);
+  EXPECT_EQ(none.checks[2].outcome, Outcome::pass);
+  EXPECT_EQ(none.checks[3].outcome, Outcome::no_baseline);
+  EXPECT_EQ(none.checks[4].outcome, Outcome::no_baseline);
+  Record few = record();
+  few.seeds = seeds(0, 3);
+  approve({few});
+  EXPECT_EQ(applied(record(), "statistical").outcome, Outcome::no_baseline);
+}
+
+TEST_F(Goldens, WithoutOutputThereIsNothingToCompare) {
+  Record r = record();
+  r.output_hash.clear();
+  r.truth_hash.clear();
+  for (const char* check : {"truth", "golden-bits", "statistical"}) {
+    EXPECT_EQ(applied(r, check).outcome, Outcome::not_applicable) << check;
+  }
+}
+
+TEST_F(Goldens, OnlyWhatPassedOrChangedIsApproved) {
+  Record wrong = record("gemm/simd:m=5"), changed = record("gemm/simd:m=6"), unsupported = record("gemm/simd:m=7");
+  wrong.verdict = Verdict::wrong;
+  changed.verdict = Verdict::changed;
+  unsupported.verdict = Verdict::unsupported;
+  const std::vector<Record> records{wrong, changed, unsupported};
+  const auto files = observed_from(records);
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files.at("gemm").size(), 1u);
+  EXPECT_EQ(files.at("gemm").count("gemm/simd:m=6"), 1u);
+  approve({changed}, Extent::partial);
+  EXPECT_EQ(observed().size(), 2u) << "what was approved before stays";
+}
+
+TEST_F(Goldens, HostileObservationsAreNamed) {
+  GoldenFile file = to_golden_file(observed_from(std::vector<Record>{record()}).at("gemm"), platform());
+  const std::string key = record().kernel_id;
+  for (const std::string& bad : std::vector<std::string>{
+           "bits=0123", "bits=0123456789abcdeX", "select.isa=AVX3", "bits=0123456789abcdef more",
+           "bits=0123456789abcdef seed.1=1,2,3", "bits=0123456789abcdef seed.1=1,2,3,4,5",
+           "bits=0123456789abcdef seed.x=1,2,3,4", "bits=0123456789abcdef seed.1=1,2,3,nan",
+           "bits=0123456789abcdef seed.1=1,2,3,1e999", "bits=0123456789abcdef select.isa=%4",
+           "bits=0123456789abcdef select.isa=%zz", "bits=0123456789abcdef select.isa=a select.isa=b",
+           "bits=0123456789abcdef bits=0123456789abcdef"}) {
+    file.lines[key] = bad;
+    try {
+      observed_file_from(file, "f.txt");
+      ADD_FAILURE() << bad;
+    } catch (const UsageError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("f.txt: " + key + ": '" + bad + "' is not an observation;"));
+    }
+  }
+}
+
+TEST_F(Goldens, AFileOfAnotherPlatformOrOpIsRejected) {
+  const fs::path place = folder_ / "observed" / platform().key();
+  fs::copy(place / "gemm.txt", place / "softmax.txt");
+  EXPECT_THROW(observed(), UsageError);
+  fs::remove(place / "softmax.txt");
+  Platform other = platform();
+  other.threads = 3;
+  fs::rename(place, folder_ / "observed" / other.key());
+  EXPECT_EQ(observed().size(), 0u);
+  EXPECT_THROW(ObservedGoldens::load(folder_ / "observed", other), UsageError) << "the header tells";
+}
+
+TEST(PlatformKey, IsOfIsaThreadsAndWhatLibrariesAre) {
+  const Platform base = platform();
+  EXPECT_THAT(base.key(), testing::MatchesRegex("x86-64-v4-t2-[0-9a-f]{8}"));
+  Platform same = base;
+  std::swap(same.libraries[0], same.libraries[1]);
+  same.libraries[0].path = "/elsewhere/libm.so.6";
+  same.libraries.push_back(same.libraries[0]);
+  EXPECT_EQ(same.key(), base.key()) << "order, folder and repetition do not count";
+  std::vector<Platform> others(5, base);
+  others[0].isa = "x86-64-v3";
+  others[1].threads = 1;
+  others[2].libraries[0].build_id = "aa12";
+  others[3].libraries[1].version = "2.37";  // without a build-id the version tells
+  others[4].libraries.pop_back();
+  for (const Platform& other : others) EXPECT_NE(other.key(), base.key());
+  EXPECT_EQ(base.facts()[2], (std::pair<std::string, std::string>{"library", "libm.so.6 version 2.36"}));
+  Platform strange = base;
+  strange.isa = "../NVIDIA H200";
+  EXPECT_THAT(strange.key(), testing::StartsWith("___NVIDIA_H200-t2-"));
+}
+
+}  // namespace
+}  // namespace assay
