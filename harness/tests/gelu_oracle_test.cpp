@@ -110,6 +110,29 @@ TEST(GeluOracle, SameBitsForEveryThreadCount) {
   }
 }
 
+// The oracle's loops are compiled for several instruction sets; this file is not.
+TEST(GeluOracle, InstructionSetMakesNoDifference) {
+  for (const char* fields : {"rows=9,cols=650,form=erf,dtype=f64,fill=tails", "rows=9,cols=650,form=tanh,dtype=f64",
+                             "rows=9,cols=650,form=erf,dtype=f32,fill=tails", "rows=9,cols=650,form=tanh,dtype=f32"}) {
+    const Case c = case_of(fields);
+    const Inputs inputs(op(), c);
+    const std::vector<double> x = inputs.values("x"), bias = inputs.values("bias");
+    const auto form = c.word("form") == "erf" ? gelu::Form::erf : gelu::Form::tanh;
+    const Reference r = op().oracle(c, inputs.views, 1).at(0);
+    std::vector<double> hi(x.size()), lo(x.size()), error(x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (c.word("dtype") == "f64") {
+        const auto element = gelu::bias_gelu<DoubleDouble>(form, x[i], bias[i % bias.size()]);
+        hi[i] = element.y.hi, lo[i] = element.y.lo, error[i] = element.e_ref;
+      } else {
+        const auto element = gelu::bias_gelu<double>(form, x[i], bias[i % bias.size()]);
+        hi[i] = element.y, error[i] = element.e_ref;
+      }
+    }
+    EXPECT_TRUE(same_bits(hi, r.hi) && same_bits(lo, r.lo) && same_bits(error, r.e_ref)) << fields;
+  }
+}
+
 // ---- implementations in precision T, right and wrong ----
 
 enum class How { library, sigmoid, series_erf, quick };

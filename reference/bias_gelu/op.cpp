@@ -6,6 +6,7 @@
 #include "reference/bias_gelu/cases.h"
 #include "reference/bias_gelu/oracle.h"
 #include "reference/math/caps.h"
+#include "reference/math/clones.h"
 #include "reference/row_ops.h"
 #include "reference/rows.h"
 
@@ -17,30 +18,34 @@ enum { kArgument, kTail, kExponent, kConditionCount };
 
 gelu::Form form_of(const Case& c) { return c.word("form") == "erf" ? gelu::Form::erf : gelu::Form::tanh; }
 
-template <class Real>
+ASSAY_CLONES void run_row(gelu::Form form, const double* x, const double* bias, int64_t cols, const gelu::Result& out) {
+  gelu::bias_gelu_row<double>(form, x, bias, cols, out);
+}
+ASSAY_CLONES void run_row_f64(gelu::Form form, const double* x, const double* bias, int64_t cols,
+                              const gelu::Result& out) {
+  gelu::bias_gelu_row<DoubleDouble>(form, x, bias, cols, out);
+}
+
 Reference run_oracle(const Case& c, std::span<const TensorView> tensors, int threads) {
-  const int64_t rows = c.integer("rows");
-  const auto cols = static_cast<size_t>(c.integer("cols"));
-  const gelu::Form form = form_of(c);
+  const int64_t rows = c.integer("rows"), cols = c.integer("cols");
   Reference r{.tensor = "y", .dtype = dtype_of(c)};
-  const size_t elements = static_cast<size_t>(rows) * cols;
+  const auto elements = static_cast<size_t>(rows * cols);
   for (auto* values : {&r.hi, &r.lo, &r.e_ref}) values->resize(elements);
   r.conditions.assign(kConditionCount, std::vector<double>(elements));
-  std::vector<double> bias(cols);
+  std::vector<double> bias(static_cast<size_t>(cols));
   load_row(tensors[1], 0, bias.data());
+  const auto run = r.dtype == DType::f64 ? run_row_f64 : run_row;
   parallel_rows(rows, threads, [&](int64_t row) {
-    std::vector<double> x(cols);
+    std::vector<double> x(static_cast<size_t>(cols));
     load_row(tensors[0], row, x.data());
-    for (size_t j = 0; j < cols; ++j) {
-      const size_t i = static_cast<size_t>(row) * cols + j;
-      const gelu::Element<Real> element = gelu::bias_gelu<Real>(form, x[j], bias[j]);
-      r.hi[i] = high_part(element.y);
-      r.lo[i] = low_part(element.y);
-      r.e_ref[i] = element.e_ref;
-      r.conditions[kArgument][i] = element.argument;
-      r.conditions[kTail][i] = element.tail.value;
-      r.conditions[kExponent][i] = element.tail.exponent;
-    }
+    const int64_t first = row * cols;
+    run(form_of(c), x.data(), bias.data(), cols,
+        {.hi = r.hi.data() + first,
+         .lo = r.lo.data() + first,
+         .error = r.e_ref.data() + first,
+         .argument = r.conditions[kArgument].data() + first,
+         .tail = r.conditions[kTail].data() + first,
+         .exponent = r.conditions[kExponent].data() + first});
   });
   return r;
 }
@@ -74,8 +79,7 @@ class BiasGelu final : public Op {
   }
 
   std::vector<Reference> oracle(const Case& c, std::span<const TensorView> tensors, int threads) const override {
-    return {dtype_of(c) == DType::f64 ? run_oracle<DoubleDouble>(c, tensors, threads)
-                                      : run_oracle<double>(c, tensors, threads)};
+    return {run_oracle(c, tensors, threads)};
   }
 
   Bounds bounds(const Case&, const Contract& contract, const Reference& r) const override {

@@ -77,7 +77,29 @@ ASSAY_HD Element<Real> bias_gelu(Form form, double x, double bias) {
   const double tail_size = high_part(tail);
   const Real y = high_part(t) < 0 ? -tail : a - tail;
   const double tail_error = tail_size > 0 ? tail_size * ((magnified + 16) * u + 2 * kElementaryError<Real>) : 0;
-  return {y, tail_error + 6 * u * std::fabs(high_part(y)) + 0x1p-1070, {tail_size, high_part(exponent)}, size};
+  return {y,
+          add_underflow(tail_error + 6 * u * std::fabs(high_part(y)), 0x1p-1070, 1),
+          {tail_size, high_part(exponent)},
+          size};
+}
+
+// Where one row's results go, an array each.
+struct Result {
+  double *hi, *lo, *error;
+  double *argument, *tail, *exponent;
+};
+
+template <class Real>
+ASSAY_HD void bias_gelu_row(Form form, const double* x, const double* bias, int64_t cols, const Result& out) {
+  for (int64_t j = 0; j < cols; ++j) {
+    const Element<Real> element = bias_gelu<Real>(form, x[j], bias[j]);
+    out.hi[j] = high_part(element.y);
+    out.lo[j] = low_part(element.y);
+    out.error[j] = element.e_ref;
+    out.argument[j] = element.argument;
+    out.tail[j] = element.tail.value;
+    out.exponent[j] = element.tail.exponent;
+  }
 }
 
 // How a kernel computes.
@@ -91,7 +113,7 @@ struct Arithmetic {
 ASSAY_HD inline double error_bound(const Arithmetic& a, double argument, double y, const Tail& tail) {
   const bool uses_exp = a.exp_kind != ASSAY_EXP_NONE && tail.value > 0;
   const double exponential_error = uses_exp ? exp_error(a.exp_kind, a.u, tail.exponent) * tail.value : 0;
-  return a.u * (5.13 * argument + 4 * std::fabs(y)) + exponential_error + 8 * a.underflow;
+  return add_underflow(a.u * (5.13 * argument + 4 * std::fabs(y)) + exponential_error, a.underflow, 8);
 }
 
 }  // namespace assay::gelu

@@ -55,7 +55,7 @@ struct RowErrors {
 ASSAY_HD inline RowErrors row_errors(const Arithmetic& a, const Moments& m, double deviation, double epsilon) {
   RowErrors e;
   const double sigma = std::sqrt(m.variance), rms = std::sqrt(m.mean_square);
-  e.mean = a.gamma * m.mean_magnitude + 2 * a.underflow;
+  e.mean = add_underflow(a.gamma * m.mean_magnitude, a.underflow, 2);
   const double own = a.u * (1 + 2 * a.u) * rms + a.u * (sigma + e.mean) + 2 * a.underflow;
   const double spread = 2 * sigma * own + (e.mean + own) * (e.mean + own);
   const double variance = spread + a.gamma * (m.variance + spread) + 2 * a.underflow;
@@ -66,7 +66,7 @@ ASSAY_HD inline RowErrors row_errors(const Arithmetic& a, const Moments& m, doub
     const double relative = x / 2 + 0.7 * x * x;
     e.deviation = deviation * (relative + rsqrt * (1 + relative));
   } else {
-    e.deviation = std::fmax(deviation, (1 + rsqrt + 4 * a.u) / std::sqrt(epsilon));
+    e.deviation = larger(deviation, (1 + rsqrt + 4 * a.u) / std::sqrt(epsilon));
   }
   e.largest_deviation = deviation + e.deviation;
   return e;
@@ -75,11 +75,11 @@ ASSAY_HD inline RowErrors row_errors(const Arithmetic& a, const Moments& m, doub
 // Bound of |computed - y| for an element with |s|, |c|, |g| and exact y; `bias`: whether b is added.
 ASSAY_HD inline double error_bound(const Arithmetic& a, const RowErrors& row, double s, double c, double g, double y,
                                    bool bias) {
-  const double dc = row.mean + a.u * s + a.u * (c + row.mean + a.u * s) + 2 * a.underflow;
+  const double dc = row.mean + a.u * s + a.u * (c + row.mean + a.u * s);
   const double factor = row.largest_deviation;
   const double product = g * (dc * factor + c * row.deviation) + 3 * a.u * g * (c + dc) * factor * (1 + 2 * a.u);
   const double sum = bias ? a.u * (1 + a.u) * (std::fabs(y) + product) : 0;
-  return product + sum + a.underflow * (4 + g * (1 + factor));
+  return add_underflow(product + sum, a.underflow, 4 + 4 * g * (1 + factor));
 }
 
 // One row's inputs, exact in double.
@@ -104,7 +104,7 @@ template <class Real>
 ASSAY_HD Moments layernorm_row(const Row& row, const Result& out) {
   double largest = 0;
   for (int64_t i = 0; i < row.cols; ++i) {
-    largest = std::fmax(largest, std::fmax(std::fabs(row.x[i]), std::fabs(row.residual[i])));
+    largest = larger(largest, larger(std::fabs(row.x[i]), std::fabs(row.residual[i])));
   }
   const double down = is_finite(largest) && largest > 0x1p400 ? 0x1p-600 : 1;
   const double up = 1 / down, n = static_cast<double>(row.cols);

@@ -73,10 +73,12 @@ ASSAY_HD inline double error_bound(const Arithmetic& a, const Conditions& row, d
                      a.rescalings * (a.exp_base + 2 * a.u) + 2 * a.u;
   const double own = argument_error(a, argument, distance);
   const double first = own * (1 + own) + sum;
-  if (spread <= 0.25 && first <= 0.25) return p * (first + 2 * first * first) + a.underflow;
+  if (spread <= 0.25 && first <= 0.25) {
+    return add_underflow(p * (first + 2 * first * first), a.underflow, 1);
+  }
   const double shifted = distance - own;
   const bool far = spread <= 0.25 && sum <= 0.25 && shifted > 1;
-  return far ? std::fmax(p, 2 * exponential(-shifted)) + a.underflow : 1 + 0x1p-10;
+  return far ? larger(p, 2 * exponential(-shifted)) + a.underflow : 1 + 0x1p-10;
 }
 
 // Writes r = hi + lo, e_ref, a_i and d_i of every element and returns the row's conditions.
@@ -92,9 +94,9 @@ ASSAY_HD Conditions softmax_row(const Row& row, double* hi, double* lo, double* 
     const Real z = hidden ? Real(-kInfinity) : row.mask == nullptr ? scaled : scaled + row.mask[j];
     const double magnitude_scaled = std::fabs(high_part(scaled)), magnitude_z = std::fabs(high_part(z));
     if (hidden && !(high_part(scaled) < kInfinity)) conditions.unclear = 1;
-    if (is_finite(row.x[j])) conditions.largest = std::fmax(conditions.largest, magnitude_scaled);
+    if (is_finite(row.x[j])) conditions.largest = larger(conditions.largest, magnitude_scaled);
     if (is_finite(row.x[j]) && row.mask != nullptr && is_finite(row.mask[j])) {
-      conditions.largest = std::fmax(conditions.largest, magnitude_z);
+      conditions.largest = larger(conditions.largest, magnitude_z);
     }
     if (!(high_part(z) == high_part(z))) is_nan = true;
     if (max < z) max = z;
@@ -114,7 +116,7 @@ ASSAY_HD Conditions softmax_row(const Row& row, double* hi, double* lo, double* 
     if (distance[j] <= kSignificantDistance) {
       weighted_argument.add(j, high_part(e) * argument[j]);
       weighted_distance.add(j, high_part(e) * distance[j]);
-      conditions.worst = std::fmax(conditions.worst, argument[j] + distance[j]);
+      conditions.worst = larger(conditions.worst, argument[j] + distance[j]);
     }
     hi[j] = high_part(e);
     lo[j] = low_part(e);
