@@ -73,7 +73,9 @@ def victim_pid(victim: str, coordinator: int, choose: random.Random) -> int | No
     return choose.choice(workers) if workers else None
 
 
-def one_kill(assay: Path, folder: Path, victim: str, moment: float, choose: random.Random, want: dict[str, str]) -> bool:
+def one_kill(
+    assay: Path, folder: Path, victim: str, moment: float, choose: random.Random, want: dict[str, str]
+) -> bool:
     """True when the victim was there to be killed."""
     run = folder / "run"
     process = start(assay, *FILTER, "--out", str(run))
