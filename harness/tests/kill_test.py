@@ -1,5 +1,5 @@
-"""Kills the coordinator, the judge or a worker with SIGKILL at random moments of a real run, resumes where that is needed,
-and demands that no recorded result is lost or changed, none is repeated, and no process is left behind.
+"""Kills the coordinator, the judge or a worker with SIGKILL at random moments of a real run, resumes where that is
+needed, and demands that no recorded result is lost or changed, none is repeated, and no process is left behind.
 
     kill_test.py BUILD_FOLDER [--moments N] [--seed S]
 """
