@@ -1,5 +1,5 @@
 // What the ops on rows of floating-point numbers (softmax, normalisation, activations) share beside their formulas:
-// the dtype field, the table from a fill's word to inputs, the accumulator that is charged, and the sweep of shapes.
+// the dtype field, the table from a fill's word to inputs, and the sweep of shapes.
 #pragma once
 
 #include <string>
@@ -27,11 +27,6 @@ const auto& fill_named(const Table& table, const Case& c) {
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw UsageError("case of " + c.op() + ": field 'fill' = '" + c.word("fill") + "' is not one of " + known);
-}
-
-// What a kernel is charged with: its declared accumulator, and never one narrower than the op allows for the dtype.
-inline int32_t charged_accumulator(const Contract& contract, DType dtype) {
-  return dtype == DType::f64 || contract.arithmetic.accumulator == ASSAY_ACC_F64 ? ASSAY_ACC_F64 : ASSAY_ACC_F32;
 }
 
 // Adds the shapes [rows, cols] that every such op is swept over; `variants` are field strings such as "fill=masked"

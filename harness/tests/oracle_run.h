@@ -12,7 +12,12 @@
 
 namespace assay::testing {
 
-// The inputs of a case, as the harness would fill them.
+inline const OpRegistry& registry() {
+  static const OpRegistry kRegistry = make_op_registry();
+  return kRegistry;
+}
+
+// The inputs of a case, as the harness would fill them: NaN where the case says that nothing is read.
 struct Inputs {
   std::vector<TensorSpec> specs;
   std::vector<std::vector<std::byte>> storage;
@@ -21,8 +26,8 @@ struct Inputs {
   Inputs(const Op& op, const Case& c, uint64_t seed) : specs(op.tensors(c)), storage(specs.size()) {
     for (size_t i = 0; i < specs.size(); ++i) {
       if (specs[i].role != Role::output) {
-        storage[i].resize(static_cast<size_t>(specs[i].span_elements()) * size_of(specs[i].dtype));
-        fill_tensor(specs[i], seed, storage[i].data());
+        storage[i].assign(static_cast<size_t>(specs[i].span_elements()) * size_of(specs[i].dtype), std::byte{0xff});
+        if (specs[i].is_read) fill_tensor(specs[i], seed, storage[i].data());
       }
       views.push_back({&specs[i], storage[i].data()});
     }
@@ -48,7 +53,17 @@ struct Inputs {
 // What an implementation computes: one vector of unrounded results an output, in the op's order.
 using Outputs = std::vector<std::vector<double>>;
 
-// Rounds `outputs` to the outputs' types, stores them as a kernel would, and judges them.
+// Rounds `values` to the type of `spec`, stores them as a kernel would, and judges them.
+inline ErrorSummary judge_output(const Op& op, const Case& c, const TensorSpec& spec, const Reference& reference,
+                                 const Contract& contract, const std::vector<double>& values) {
+  std::vector<std::byte> got(static_cast<size_t>(spec.span_elements()) * size_of(spec.dtype));
+  for (size_t i = 0; i < values.size(); ++i) {
+    store_bits(spec.dtype, got.data(), offset_of(spec, static_cast<int64_t>(i)), encode(spec.dtype, values[i]));
+  }
+  return judge_accuracy(spec, got.data(), reference, op.bounds(c, contract, reference), contract);
+}
+
+// The same for all outputs.
 inline std::vector<ErrorSummary> judge(const Op& op, const Case& c, const Inputs& inputs, const Contract& contract,
                                        const Outputs& outputs) {
   const std::vector<Reference> references = op.oracle(c, inputs.views, 1);
@@ -56,12 +71,7 @@ inline std::vector<ErrorSummary> judge(const Op& op, const Case& c, const Inputs
   size_t k = 0;
   for (const TensorSpec& spec : inputs.specs) {
     if (spec.role != Role::output) continue;
-    std::vector<std::byte> got(static_cast<size_t>(spec.span_elements()) * size_of(spec.dtype));
-    for (size_t i = 0; i < outputs[k].size(); ++i) {
-      store_bits(spec.dtype, got.data(), offset_of(spec, static_cast<int64_t>(i)), encode(spec.dtype, outputs[k][i]));
-    }
-    const Bounds bounds = op.bounds(c, contract, references[k]);
-    summaries.push_back(judge_accuracy(spec, got.data(), references[k], bounds, contract));
+    summaries.push_back(judge_output(op, c, spec, references[k], contract, outputs[k]));
     ++k;
   }
   return summaries;

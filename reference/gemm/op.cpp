@@ -9,12 +9,6 @@ namespace assay {
 namespace gemm {
 namespace {
 
-// What a kernel is charged with: its declared accumulator, and never more than the op allows for the dtype: at least
-// f32, and f64 for f64. One contract may cover several dtypes, so this is where that cap is enforced.
-DType charged_accumulator(int32_t declared, DType dtype) {
-  return dtype == DType::f64 || declared == ASSAY_ACC_F64 ? DType::f64 : DType::f32;
-}
-
 bool is_float_type(int32_t type) { return type >= ASSAY_ACC_F16 && type <= ASSAY_ACC_F64; }
 
 // Each tensor's generator for a fill of the case: most fill everything alike; those that show little in a product of
@@ -114,8 +108,8 @@ class GemmOp final : public Op {
   // A type narrower than the output's is not allowed between, and not charged.
   Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const override {
     const assay_arithmetic& arithmetic = contract.arithmetic;
-    const DType accumulator = charged_accumulator(arithmetic.accumulator, reference.dtype);
-    const int32_t unit = accumulator == DType::f64 ? ASSAY_ACC_F64 : ASSAY_ACC_F32;
+    const int32_t unit = charged_accumulator(contract, reference.dtype);
+    const DType accumulator = accumulator_type(unit);
     const bool flushes = arithmetic.flushes_subnormals != 0;
     const double k = static_cast<double>(c.integer("k"));
     const double rounding = gamma_n(k + 2, unit_roundoff(accumulator));

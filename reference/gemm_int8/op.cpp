@@ -183,6 +183,11 @@ class GemmInt8Op final : public Op {
     all.push_back({.what = "zy", .changed = c.with({{"zy", print_number(zy > 0 ? zy - 16 : zy + 16)}})});
     return all;
   }
+
+  std::optional<Case> leading_part(const Case& c) const override {
+    if (c.integer("m") < 2) return std::nullopt;
+    return c.with({{"m", "1"}});
+  }
 };
 
 }  // namespace

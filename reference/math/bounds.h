@@ -32,6 +32,12 @@ constexpr DType accumulator_type(int32_t accumulator) {
   }
 }
 
+// What a kernel that sums in floating point is charged with: its declared accumulator, and never one narrower than the
+// dtype allows, which is f32, and f64 for f64. One contract may cover several dtypes; this is where that cap is enforced.
+inline int32_t charged_accumulator(const Contract& contract, DType dtype) {
+  return dtype == DType::f64 || contract.arithmetic.accumulator == ASSAY_ACC_F64 ? ASSAY_ACC_F64 : ASSAY_ACC_F32;
+}
+
 // Zero for integers and for ops that sum nothing.
 constexpr double accumulator_roundoff(int32_t accumulator) {
   const bool floating = accumulator >= ASSAY_ACC_F16 && accumulator <= ASSAY_ACC_F64;

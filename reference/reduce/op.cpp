@@ -16,11 +16,6 @@ constexpr int64_t kWorthThreads = int64_t{1} << 18;  // elements; a parallel reg
 
 bool is_sum(const Case& c) { return c.word("kind") == "sum"; }
 
-// f64 for f64, at least f32 otherwise; see the same rule of gemm.
-int32_t charged_accumulator(int32_t declared, DType dtype) {
-  return dtype == DType::f64 || declared == ASSAY_ACC_F64 ? ASSAY_ACC_F64 : ASSAY_ACC_F32;
-}
-
 // A generator's rows are what is reduced. Huge values are scaled so that few sums overflow.
 FillSpec fill_of(const Case& c) {
   const std::string& fill = c.word("fill");
@@ -95,7 +90,7 @@ class ReduceOp final : public Op {
     bounds.evidence.resize(reference.size(), Evidence::exact);
     if (!is_sum(c)) return bounds;  // a maximum is one of the elements
     assay_arithmetic arithmetic = contract.arithmetic;
-    arithmetic.accumulator = charged_accumulator(arithmetic.accumulator, reference.dtype);
+    arithmetic.accumulator = charged_accumulator(contract, reference.dtype);
     const DType accumulator = accumulator_type(arithmetic.accumulator);
     const double n = static_cast<double>(c.integer("n"));
     const double rounding = gamma_n(std::min(contract.depth(n), n), unit_roundoff(accumulator));
@@ -129,6 +124,11 @@ class ReduceOp final : public Op {
     if (!random || c.integer("outer") * c.integer("inner") < 16 || c.integer("n") == 0) return {};
     if (!is_sum(c) && fill != "normal") return {};
     return {{.what = "tensor x", .tensor = "x"}};
+  }
+
+  std::optional<Case> leading_part(const Case& c) const override {
+    if (c.integer("outer") < 2) return std::nullopt;
+    return c.with({{"outer", "1"}});
   }
 
   std::vector<RowIndependence> row_independence(const Case& c) const override {

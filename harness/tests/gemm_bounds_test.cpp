@@ -12,10 +12,10 @@
 namespace assay {
 namespace {
 
-using testing::contract_of;
 using testing::gemm_case;
 using testing::gemm_op;
 using testing::Matrices;
+using testing::plain_contract;
 using testing::Problem;
 
 // ---- implementations in the accumulator type T: correct in every order, unless told otherwise ----
@@ -98,7 +98,7 @@ struct Kernel {
         const auto& t = x.problem->specs[0];
         const int64_t lda = x.problem->specs[1].strides[1];
         const int64_t at = x.ta ? p * lda + i : i * lda + p;
-        a = at < t.span_elements() ? load(t.dtype, x.problem->data[0].data(), at) : 0;
+        a = at < t.span_elements() ? load(t.dtype, x.problem->storage[0].data(), at) : 0;
       }
       double b = x.b(from, p, j);
       if (fault == Fault::ignores_ta && x.m == x.k) a = x.problem->at(0, {from, i, p});
@@ -123,7 +123,7 @@ struct Kernel {
 template <class T>
 ErrorSummary run(const Problem& problem, const Reference& reference, const Kernel<T>& kernel) {
   const Matrices x(problem);
-  Contract contract = contract_of(sizeof(T) == 4 ? ASSAY_ACC_F32 : ASSAY_ACC_F64);
+  Contract contract = plain_contract(sizeof(T) == 4 ? ASSAY_ACC_F32 : ASSAY_ACC_F64, 0, 0);
   contract.arithmetic.flushes_subnormals = kernel.flushes;
   return problem.judge(reference, contract,
                        [&](int64_t at) { return kernel.element(x, at / (x.m * x.n), at / x.n % x.m, at % x.n); });
@@ -204,7 +204,7 @@ TEST(GemmBounds, EvidenceIsWhatTheInputsAllow) {
   const auto shares = [](const std::string& fields, int32_t accumulator) {
     const Problem problem(gemm_op(), gemm_case(fields));
     const Reference r = problem.oracle()[0];
-    const Bounds bounds = gemm_op().bounds(problem.c, contract_of(accumulator), r);
+    const Bounds bounds = gemm_op().bounds(problem.c, plain_contract(accumulator, 0, 0), r);
     std::vector<size_t> counts(4);
     for (const Evidence e : bounds.evidence) ++counts[static_cast<size_t>(e)];
     return counts;  // rigorous, exact, weak, no evidence
@@ -226,7 +226,7 @@ TEST(GemmBounds, DeclaredArithmeticWidensTheBound) {
   const Problem problem(gemm_op(), gemm_case("m=4,n=4,k=64,dtype=bf16,alpha=1.5"));
   const Reference r = problem.oracle()[0];
   const auto bound = [&](auto change) {
-    Contract contract = contract_of(ASSAY_ACC_F32);
+    Contract contract = plain_contract(ASSAY_ACC_F32, 0, 0);
     change(contract.arithmetic);
     return gemm_op().bounds(problem.c, contract, r).e_alg[5];
   };
@@ -246,15 +246,15 @@ TEST(GemmBounds, DeclaredArithmeticWidensTheBound) {
             base);
   EXPECT_LT(bound([](auto& a) { a.accumulator = ASSAY_ACC_F64; }), base);
   const Problem tiny(gemm_op(), gemm_case("m=4,n=4,k=64,dtype=f32,fill=subnormal"));
-  Contract flushing = contract_of(ASSAY_ACC_F32);
+  Contract flushing = plain_contract(ASSAY_ACC_F32, 0, 0);
   flushing.arithmetic.flushes_subnormals = 1;
   const Reference products = tiny.oracle()[0];
-  EXPECT_LT(gemm_op().bounds(tiny.c, contract_of(ASSAY_ACC_F32), products).e_alg[5], 0x1p-138);
+  EXPECT_LT(gemm_op().bounds(tiny.c, plain_contract(ASSAY_ACC_F32, 0, 0), products).e_alg[5], 0x1p-138);
   EXPECT_GT(gemm_op().bounds(tiny.c, flushing, products).e_alg[5], 0x1p-120);
   const Problem wide(gemm_op(), gemm_case("m=4,n=4,k=64,dtype=f64"));
   const Reference doubles = wide.oracle()[0];
-  const double f64_bound = gemm_op().bounds(wide.c, contract_of(ASSAY_ACC_F64), doubles).e_alg[5];
-  Contract narrow = contract_of(ASSAY_ACC_F32);
+  const double f64_bound = gemm_op().bounds(wide.c, plain_contract(ASSAY_ACC_F64, 0, 0), doubles).e_alg[5];
+  Contract narrow = plain_contract(ASSAY_ACC_F32, 0, 0);
   narrow.arithmetic.intermediate = ASSAY_ACC_F32;
   EXPECT_EQ(gemm_op().bounds(wide.c, narrow, doubles).e_alg[5], f64_bound);
   // A contract that declares less than the op allows is charged as if it declared what the op allows.
@@ -263,7 +263,7 @@ TEST(GemmBounds, DeclaredArithmeticWidensTheBound) {
 
 TEST(GemmBounds, CapsRefuseTooMuch) {
   const auto violation = [](auto change) {
-    Contract contract = contract_of(ASSAY_ACC_F32);
+    Contract contract = plain_contract(ASSAY_ACC_F32, 0, 0);
     change(contract);
     return gemm_op().cap_violation(contract);
   };

@@ -14,10 +14,10 @@ namespace assay {
 namespace {
 
 using testing::Big;
-using testing::contract_of;
 using testing::gemm_case;
 using testing::gemm_op;
 using testing::Matrices;
+using testing::plain_contract;
 using testing::Problem;
 
 void expect_exact_value_enclosed(const std::string& fields) {
@@ -76,7 +76,7 @@ TEST(GemmOracle, OwnErrorIsSmallAgainstTheKernels) {
   for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
     const Problem problem(gemm_op(), gemm_case("m=20,n=20,k=300,alpha=-0.75,beta=0.5,dtype=" + std::string(dtype)));
     const Reference r = problem.oracle()[0];
-    const Bounds bounds = gemm_op().bounds(problem.c, contract_of(ASSAY_ACC_F32), r);
+    const Bounds bounds = gemm_op().bounds(problem.c, plain_contract(ASSAY_ACC_F32, 0, 0), r);
     for (size_t i = 0; i < r.size(); ++i) EXPECT_LE(r.e_ref[i], 0x1p-10 * bounds.e_alg[i]) << dtype;
   }
 }
@@ -84,9 +84,10 @@ TEST(GemmOracle, OwnErrorIsSmallAgainstTheKernels) {
 TEST(GemmOracle, SameBitsForAnyThreadCountAndInstructionSet) {
   for (const char* dtype : {"f64", "f32", "bf16"}) {
     const Problem problem(gemm_op(), gemm_case("m=70,n=150,k=131,tb=t,beta=0.5,dtype=" + std::string(dtype)));
-    const Reference one = problem.oracle(1)[0];
-    EXPECT_TRUE(testing::same_bits(one, problem.oracle(2)[0]));
-    EXPECT_TRUE(testing::same_bits(one, problem.oracle(3)[0]));
+    const std::vector<Reference> all = problem.oracle(1);
+    const Reference& one = all[0];
+    EXPECT_TRUE(testing::same_bits(all, problem.oracle(2)));
+    EXPECT_TRUE(testing::same_bits(all, problem.oracle(3)));
     // This file is compiled for the baseline instruction set; the loops of the library run on the machine's own.
     const Matrices x(problem);
     for (int64_t at = 0; at < x.m * x.n; ++at) {
@@ -163,7 +164,7 @@ TEST(GemmCases, DeclaredSensitivitiesChangeTheRoundedResult) {
     for (const Sensitivity& s : gemm_op().sensitivities(c)) {
       Problem other(gemm_op(), s.changed ? *s.changed : c);
       for (size_t t = 0; t < other.specs.size(); ++t) {
-        if (other.specs[t].name == s.tensor) fill_tensor(other.specs[t], 991, other.data[t].data());
+        if (other.specs[t].name == s.tensor) fill_tensor(other.specs[t], 991, other.storage[t].data());
       }
       const Reference after = other.oracle()[0];
       int64_t differ = 0;
@@ -189,8 +190,7 @@ TEST(GemmCases, DeclaredRowsAndScalesHoldForTheOracle) {
       for (int64_t i = 0; i < other.specs[t].elements(); ++i) {  // slice 1 of the input turns to NaN
         const int64_t index[3] = {i / (shape[1] * shape[2]), i / shape[2] % shape[1], i % shape[2]};
         if (index[law.input_axis] != 1) continue;
-        store_bits(other.specs[t].dtype, other.data[t].data(), offset_of(other.specs[t], i),
-                   encode(other.specs[t].dtype, NAN));
+        other.put(t, i, NAN);
       }
       const Reference after = other.oracle()[0];
       for (size_t i = 0; i < before.size(); ++i) {
@@ -202,7 +202,7 @@ TEST(GemmCases, DeclaredRowsAndScalesHoldForTheOracle) {
       Problem other(gemm_op(), c);
       const size_t t = law.input == "a" ? 0 : 1;
       other.specs[t].fill.scale = 8;
-      fill_tensor(other.specs[t], 1, other.data[t].data());
+      fill_tensor(other.specs[t], 1, other.storage[t].data());
       const Reference after = other.oracle()[0];
       for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after.hi[i], 8 * before.hi[i]);
     }

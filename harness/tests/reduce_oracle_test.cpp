@@ -13,18 +13,11 @@ namespace assay {
 namespace {
 
 using testing::Big;
-using testing::contract_of;
+using testing::plain_contract;
 using testing::Problem;
 
 const Op& op() { return testing::registry().named("reduce"); }
 Case parse(const std::string& fields) { return testing::registry().parse_case("reduce:" + fields); }
-
-Contract contract_with_depth(int32_t accumulator, int32_t divisor, int32_t constant) {
-  Contract contract = contract_of(accumulator);
-  contract.arithmetic.depth_divisor = divisor;
-  contract.arithmetic.depth_constant = constant;
-  return contract;
-}
 
 std::vector<double> terms_of(const Problem& p, int64_t at) {
   const int64_t inner = p.c.integer("inner");
@@ -66,9 +59,7 @@ TEST(ReduceOracle, SpecialValuesAndEmptySums) {
     change(problem);
     return problem.oracle()[0].hi;
   };
-  const auto put = [](Problem& p, int64_t i, double v) {
-    store_bits(DType::f32, p.data[0].data(), i, encode(DType::f32, v));
-  };
+  const auto put = [](Problem& p, int64_t i, double v) { p.put(0, i, v); };
   const auto nothing = [](Problem&) {};
   EXPECT_EQ(value("kind=sum,outer=2,n=0,dtype=f32", nothing), (std::vector<double>{0, 0}));
   EXPECT_EQ(value("kind=max,outer=2,n=0,dtype=f32", nothing), (std::vector<double>{-INFINITY, -INFINITY}));
@@ -88,9 +79,9 @@ TEST(ReduceOracle, SameBitsForAnyThreadCount) {
   for (const char* fields : {"kind=sum,outer=300,n=1000,dtype=f32", "kind=sum,n=3000,inner=101,pad=3,dtype=f64",
                              "kind=max,outer=30,n=100,inner=101,dtype=bf16"}) {
     const Problem problem(op(), parse(fields));
-    const Reference one = problem.oracle(1)[0];
-    EXPECT_TRUE(testing::same_bits(one, problem.oracle(2)[0]));
-    EXPECT_TRUE(testing::same_bits(one, problem.oracle(3)[0]));
+    const std::vector<Reference> all = problem.oracle(1);
+    EXPECT_TRUE(testing::same_bits(all, problem.oracle(2)));
+    EXPECT_TRUE(testing::same_bits(all, problem.oracle(3)));
   }
 }
 
@@ -135,7 +126,7 @@ double reduced(const Problem& p, int64_t at, Fault fault) {
     const int64_t n = p.c.integer("n"), inner = p.c.integer("inner");
     const TensorSpec& spec = p.specs[0];
     for (int64_t i = 0; i < n; ++i) {
-      x[static_cast<size_t>(i)] = load(spec.dtype, p.data[0].data(), ((at / inner) * n + i) * inner + at % inner);
+      x[static_cast<size_t>(i)] = load(spec.dtype, p.storage[0].data(), ((at / inner) * n + i) * inner + at % inner);
     }
   }
   if (fault == Fault::drops_last && !x.empty()) x.pop_back();
@@ -186,24 +177,24 @@ TEST(ReduceBounds, CorrectTreesOfTheDeclaredDepthNeverFail) {
       };
       // Sequential: depth n - 1, declared as 1 n + 0, and as unknown.
       for (const int32_t divisor : {1, 0}) {
-        expect_right("sequential", contract_with_depth(accumulator, divisor, 0), [&](int64_t at) {
+        expect_right("sequential", plain_contract(accumulator, divisor, 0), [&](int64_t at) {
           T sum = 0;
           for (const T v : terms(at)) sum += v;
           return static_cast<double>(sum);
         });
       }
-      expect_right("reversed", contract_with_depth(accumulator, 1, 0), [&](int64_t at) {
+      expect_right("reversed", plain_contract(accumulator, 1, 0), [&](int64_t at) {
         const std::vector<T> x = terms(at);
         T sum = 0;
         for (size_t j = x.size(); j-- > 0;) sum += x[j];
         return static_cast<double>(sum);
       });
-      expect_right("pairwise", contract_with_depth(accumulator, 1 << 30, tree_depth), [&](int64_t at) {
+      expect_right("pairwise", plain_contract(accumulator, 1 << 30, tree_depth), [&](int64_t at) {
         int depth = 0;
         const std::vector<T> x = terms(at);
         return static_cast<double>(tree(x, 0, x.size(), depth));
       });
-      expect_right("32 lanes", contract_with_depth(accumulator, 32, 32),
+      expect_right("32 lanes", plain_contract(accumulator, 32, 32),
                    [&](int64_t at) { return reduced<T>(problem, at, Fault::none); });
     };
     if (dtype != "f64") orders(0.0f, ASSAY_ACC_F32);
@@ -217,15 +208,15 @@ TEST(ReduceBounds, CorrectTreesOfTheDeclaredDepthNeverFail) {
 // growing sum keeps, so that each is lost.
 TEST(ReduceBounds, ADeeperTreeThanDeclaredFails) {
   Problem problem(op(), parse("kind=sum,n=4097,dtype=f32,fill=ones"));
-  for (int64_t i = 1; i < 4097; ++i) store_bits(DType::f32, problem.data[0].data(), i, encode(DType::f32, 0x1.fp-25));
+  for (int64_t i = 1; i < 4097; ++i) problem.put(0, i, 0x1.fp-25);
   const Reference r = problem.oracle()[0];
   const auto sequential = [&](int64_t at) {
     float sum = 0;
     for (const double v : terms_of(problem, at)) sum += static_cast<float>(v);
     return static_cast<double>(sum);
   };
-  EXPECT_EQ(problem.judge(r, contract_with_depth(ASSAY_ACC_F32, 1, 0), sequential).failures, 0);
-  EXPECT_EQ(problem.judge(r, contract_with_depth(ASSAY_ACC_F32, 32, 16), sequential).failures, 1);
+  EXPECT_EQ(problem.judge(r, plain_contract(ASSAY_ACC_F32, 1, 0), sequential).failures, 0);
+  EXPECT_EQ(problem.judge(r, plain_contract(ASSAY_ACC_F32, 32, 16), sequential).failures, 1);
 }
 
 TEST(ReduceBounds, FaultsFailOnTheSmokeTier) {
@@ -235,7 +226,7 @@ TEST(ReduceBounds, FaultsFailOnTheSmokeTier) {
       const Problem problem(op(), c);
       const Reference r = problem.oracle()[0];
       const bool wide = c.word("dtype") == "f64";
-      const Contract contract = contract_with_depth(wide ? ASSAY_ACC_F64 : ASSAY_ACC_F32, 32, 32);
+      const Contract contract = plain_contract(wide ? ASSAY_ACC_F64 : ASSAY_ACC_F32, 32, 32);
       sum += problem
                  .judge(r, contract,
                         [&](int64_t at) {
@@ -259,23 +250,22 @@ TEST(ReduceBounds, EvidenceIsWhatTheContractAllows) {
     const Bounds bounds = op().bounds(problem.c, contract, r);
     return bounds.evidence[0];
   };
-  const Contract shallow = contract_with_depth(ASSAY_ACC_F32, 32, 16);
+  const Contract shallow = plain_contract(ASSAY_ACC_F32, 32, 16);
   EXPECT_EQ(evidence("kind=sum,n=1000,dtype=f32", shallow), Evidence::rigorous);
-  EXPECT_EQ(evidence("kind=sum,n=1000,dtype=f32", contract_of(ASSAY_ACC_F32)), Evidence::weak);
-  EXPECT_EQ(evidence("kind=sum,n=1000,dtype=f32,fill=integers", contract_of(ASSAY_ACC_F32)), Evidence::exact);
-  EXPECT_EQ(evidence("kind=max,n=1000,dtype=f32", contract_of(ASSAY_ACC_F32)), Evidence::exact);
+  EXPECT_EQ(evidence("kind=sum,n=1000,dtype=f32", plain_contract(ASSAY_ACC_F32, 0, 0)), Evidence::weak);
+  EXPECT_EQ(evidence("kind=sum,n=1000,dtype=f32,fill=integers", plain_contract(ASSAY_ACC_F32, 0, 0)), Evidence::exact);
+  EXPECT_EQ(evidence("kind=max,n=1000,dtype=f32", plain_contract(ASSAY_ACC_F32, 0, 0)), Evidence::exact);
   Problem large(op(), parse("kind=sum,n=4,dtype=f32"));
-  for (int64_t i = 0; i < 4; ++i)
-    store_bits(DType::f32, large.data[0].data(), i, encode(DType::f32, i % 2 ? -3e38 : 3e38));
+  for (int64_t i = 0; i < 4; ++i) large.put(0, i, i % 2 ? -3e38 : 3e38);
   EXPECT_EQ(op().bounds(large.c, shallow, large.oracle()[0]).evidence[0], Evidence::no_evidence);
 }
 
 TEST(ReduceBounds, CapsRefuseTooMuch) {
-  EXPECT_EQ(op().cap_violation(contract_with_depth(ASSAY_ACC_F32, 32, 16)), "");
-  EXPECT_EQ(op().cap_violation(contract_of(ASSAY_ACC_F32)), "");
-  EXPECT_NE(op().cap_violation(contract_with_depth(ASSAY_ACC_F32, 1, 0)), "");
-  EXPECT_NE(op().cap_violation(contract_with_depth(ASSAY_ACC_F32, 32, 5000)), "");
-  EXPECT_NE(op().cap_violation(contract_with_depth(ASSAY_ACC_F16, 32, 16)), "");
+  EXPECT_EQ(op().cap_violation(plain_contract(ASSAY_ACC_F32, 32, 16)), "");
+  EXPECT_EQ(op().cap_violation(plain_contract(ASSAY_ACC_F32, 0, 0)), "");
+  EXPECT_NE(op().cap_violation(plain_contract(ASSAY_ACC_F32, 1, 0)), "");
+  EXPECT_NE(op().cap_violation(plain_contract(ASSAY_ACC_F32, 32, 5000)), "");
+  EXPECT_NE(op().cap_violation(plain_contract(ASSAY_ACC_F16, 32, 16)), "");
 }
 
 TEST(ReduceCases, TiersNestAndAreLargeEnough) {
@@ -309,7 +299,7 @@ TEST(ReduceCases, DeclaredLawsHoldForTheOracle) {
     for (const Sensitivity& s : op().sensitivities(c)) {
       Problem other(op(), c);
       ASSERT_EQ(s.tensor, "x");
-      fill_tensor(other.specs[0], 991, other.data[0].data());
+      fill_tensor(other.specs[0], 991, other.storage[0].data());
       EXPECT_GT(differing(other), 0) << c.id();
       ++tried;
     }
@@ -323,7 +313,7 @@ TEST(ReduceCases, DeclaredLawsHoldForTheOracle) {
     for (int64_t i = 0; i < 84; ++i) {
       const int64_t index[3] = {i / 28, i / 4 % 7, i % 4};
       if (index[law.input_axis] != 1) continue;
-      store_bits(DType::f32, other.data[0].data(), offset_of(other.specs[0], i), encode(DType::f32, NAN));
+      other.put(0, i, NAN);
     }
     const Reference after = other.oracle()[0];
     for (size_t i = 0; i < 12; ++i) {
@@ -337,7 +327,7 @@ TEST(ReduceCases, DeclaredLawsHoldForTheOracle) {
     Problem scaled(op(), scaled_case);
     ASSERT_EQ(op().scale_relations(scaled_case).size(), 1u);
     scaled.specs[0].fill.scale = 8;
-    fill_tensor(scaled.specs[0], 1, scaled.data[0].data());
+    fill_tensor(scaled.specs[0], 1, scaled.storage[0].data());
     for (size_t i = 0; i < 12; ++i) EXPECT_EQ(scaled.oracle()[0].hi[i], 8 * plain.oracle()[0].hi[i]);
   }
 }

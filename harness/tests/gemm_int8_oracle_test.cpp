@@ -15,6 +15,7 @@ namespace assay {
 namespace {
 
 using testing::Big;
+using testing::plain_contract;
 using testing::Problem;
 using namespace gemm_int8;
 
@@ -100,7 +101,7 @@ constexpr int kVariants = 5;
 
 ErrorSummary run(const Problem& problem, const Reference& reference, int variant, Fault fault) {
   const Matrices x(problem);
-  return problem.judge(reference, testing::contract_of(ASSAY_ACC_I32), [&](int64_t at) {
+  return problem.judge(reference, plain_contract(ASSAY_ACC_I32, 0, 0), [&](int64_t at) {
     const int64_t i = at / x.n, j = at % x.n;
     const double zy = fault == Fault::zy_ignored ? 0 : problem.c.real("zy");
     const double scale_a = fault == Fault::scale_a_ignored ? 1 : problem.at(kScaleA, 0);
@@ -139,9 +140,9 @@ TEST(GemmInt8Oracle, MpfrConfirmsValueAndBound) {
 
 TEST(GemmInt8Oracle, SameBitsForAnyThreadCount) {
   const Problem problem(op(), parse("m=70,n=150,k=131,tb=t,scales=channel,za=3,fill=int8_full"));
-  const Reference one = problem.oracle(1)[0];
-  EXPECT_TRUE(testing::same_bits(one, problem.oracle(2)[0]));
-  EXPECT_TRUE(testing::same_bits(one, problem.oracle(3)[0]));
+  const std::vector<Reference> all = problem.oracle(1);
+  EXPECT_TRUE(testing::same_bits(all, problem.oracle(2)));
+  EXPECT_TRUE(testing::same_bits(all, problem.oracle(3)));
 }
 
 TEST(GemmInt8Oracle, RefusesWhatInt32CannotHold) {
@@ -212,7 +213,7 @@ TEST(GemmInt8Bounds, FaultsFailOnTheSmokeTier) {
 
 TEST(GemmInt8Bounds, CapsRefuseTooMuch) {
   const auto violation = [](auto change) {
-    Contract contract = testing::contract_of(ASSAY_ACC_I32);
+    Contract contract = plain_contract(ASSAY_ACC_I32, 0, 0);
     contract.domain = "dtype in i8";
     change(contract.arithmetic);
     return op().cap_violation(contract);
@@ -245,7 +246,7 @@ TEST(GemmInt8Cases, DeclaredSensitivitiesChangeTheRoundedResult) {
     for (const Sensitivity& s : op().sensitivities(c)) {
       Problem other(op(), s.changed ? *s.changed : c);
       for (size_t t = 0; t < other.specs.size(); ++t) {
-        if (other.specs[t].name == s.tensor) fill_tensor(other.specs[t], 991, other.data[t].data());
+        if (other.specs[t].name == s.tensor) fill_tensor(other.specs[t], 991, other.storage[t].data());
       }
       const Reference after = other.oracle()[0];
       int64_t differ = 0;
