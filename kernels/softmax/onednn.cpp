@@ -48,12 +48,13 @@ std::shared_ptr<void> plan(const assay::Call& c) {
 
 }  // namespace
 
-// Its vector exp clamps its argument, so that a NaN among a row's inputs can come out as 0.
+// Its vector exp clamps its argument, so that a NaN among a row's inputs can come out as 0. -Inf in a mask is added
+// like any number: under it NaN and +Inf are not hidden, so that a mask is claimed for inputs without them.
 ASSAY_KERNEL(softmax, onednn, .target = "cpu", .plan = plan, .workspace = onednn::workspace, .launch = onednn::launch,
              .describe = onednn::describe,
              .contract = {.interface_version = 1,
                           .owner = "libraries@assay",
-                          .domain = "dtype in f32",
+                          .domain = "dtype in f32; mask in none | dtype in f32; fill not in special",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32,
                                          .split_k = 1,
