@@ -8,22 +8,6 @@
 namespace assay {
 namespace {
 
-Record error_record(const KernelInfo& kernel, const PlannedCase& planned, const std::string& reason) {
-  Record record;
-  record.kernel_id = planned.id;
-  record.op = kernel.op;
-  record.kernel = kernel.name;
-  record.target = kernel.target;
-  record.owner = kernel.contract.owner;
-  record.module_hash = kernel.module_hash;
-  for (const CheckRow& row : check_table()) {
-    record.checks.push_back(check_result(row.check, Outcome::skipped, "the judge gave no answer"));
-  }
-  record.verdict = Verdict::error;
-  record.reason = reason;
-  return record;
-}
-
 void fail_check(Record& record, std::string_view check, const std::string& detail) {
   for (CheckResult& result : record.checks) {
     if (result.check != check) continue;
@@ -74,31 +58,73 @@ class Runner {
         if (job_.observer != nullptr) job_.observer->judge_died(planned, e.what());
       }
     }
-    Record record = error_record(kernel, planned, "the judge died twice over this case: " + deaths);
-    record.repro = repro_of(planned);
-    return record;
+    return error_record(planned, "the judge died twice over this case: " + deaths);
   }
 
   Record judged_once(const KernelInfo& kernel, const PlannedCase& planned) {
-    Record record = judge_->check(kernel, planned.c);
+    Record record;
+    try {
+      record = judge_->check(kernel, planned.c);
+    } catch (const JudgeDied&) {
+      throw;
+    } catch (const std::exception& e) {
+      return error_record(planned, std::string("the judge failed: ") + e.what());
+    }
     if (record.kernel_id != planned.id) {
-      record = error_record(kernel, planned, "the judge answered for '" + record.kernel_id + "'");
-    } else {
-      check_caps(kernel, record);
-      job_.apply_goldens(record);
-      conclude(record);
-      apply_known_issues(job_.policy->known_issues, job_.today, record);
+      return error_record(planned, "the judge answered for '" + record.kernel_id + "'");
     }
     record.repro = repro_of(planned);
     record.latency.clear();
-    if (planned.timed && record.verdict == Verdict::pass) {
-      judge_->sample(kernel, planned.c, job_.sampling, record);
-      if (record.latency.empty() && record.verdict == Verdict::pass) {
-        record.verdict = Verdict::error;
-        record.reason = "passed, but the judge gave no latency for it";
-      }
-      if (record.verdict != Verdict::pass) record.latency.clear();
+    decide(kernel, record);
+    if (planned.timed && record.verdict == Verdict::pass) time(kernel, planned, record);
+    return record;
+  }
+
+  void decide(const KernelInfo& kernel, Record& record) const {
+    const bool refused = record.verdict == Verdict::unsupported;
+    const std::string refusal = record.reason;
+    check_caps(kernel, record);
+    job_.apply_goldens(record);
+    conclude(record);
+    if (refused && record.verdict == Verdict::pass) {
+      record.verdict = Verdict::unsupported;
+      record.reason = refusal;
     }
+    apply_known_issues(job_.policy->known_issues, job_.today, record);
+  }
+
+  void time(const KernelInfo& kernel, const PlannedCase& planned, Record& record) {
+    std::string reason = "the judge gave none";
+    try {
+      judge_->sample(kernel, planned.c, job_.sampling, record);
+    } catch (const JudgeDied&) {
+      throw;
+    } catch (const std::exception& e) {
+      reason = e.what();
+      record.latency.clear();
+    }
+    if (record.latency.empty() && record.verdict == Verdict::pass) {
+      record.verdict = Verdict::error;
+      record.reason = "passed, but has no latency: " + reason;
+    }
+    if (record.verdict != Verdict::pass) record.latency.clear();
+  }
+
+  Record error_record(const PlannedCase& planned, const std::string& reason) const {
+    const KernelInfo& kernel = job_.plan->kernel_of(planned);
+    Record record;
+    record.kernel_id = planned.id;
+    record.op = kernel.op;
+    record.kernel = kernel.name;
+    record.target = kernel.target;
+    record.owner = kernel.contract.owner;
+    record.module_hash = kernel.module_hash;
+    for (const CheckRow& row : check_table()) {
+      record.checks.push_back(check_result(row.check, Outcome::skipped, "the judge gave no answer"));
+    }
+    record.verdict = Verdict::error;
+    record.reason = reason;
+    record.repro = repro_of(planned);
     return record;
   }
 

@@ -131,6 +131,23 @@ TEST_F(Run, AnAnswerForAnotherKernelIsAnError) {
   EXPECT_THAT(of(kFirst).reason, HasSubstr("answered for 'gemm/another"));
 }
 
+TEST_F(Run, AJudgeThatReportsAFailureOfItsOwnMakesAnErrorAndTheRestGoesOn) {
+  script.internal_errors.insert(kFirst);
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::error);
+  EXPECT_THAT(of(kFirst).reason, HasSubstr("bad_alloc"));
+  EXPECT_EQ(records.size(), 27u);
+}
+
+TEST_F(Run, ARefusalIsUnsupportedUnlessAnotherCheckFailed) {
+  script.refused = {kFirst, kSecond};
+  script.fails[kSecond] = {"guards", "byte -1 written"};
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::unsupported);
+  EXPECT_EQ(of(kFirst).reason, "needs m <= 2");
+  EXPECT_EQ(of(kSecond).verdict, Verdict::memory);
+}
+
 TEST_F(Run, GoldensTakePartInTheVerdict) {
   job.apply_goldens = [](Record& record) {
     if (record.kernel_id != kFirst) return;
