@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "gate/program.h"
 #include "record/verdict.h"
 
 namespace assay {
@@ -137,7 +138,7 @@ class Runner {
   }
 
   std::string repro_of(const PlannedCase& planned) const {
-    return "assay repro '" + planned.id + "'" + job_.repro_arguments;
+    return "assay repro " + shell_quoted(planned.id) + job_.repro_arguments(job_.plan->kernel_of(planned));
   }
 
   std::vector<LoadedLibrary> libraries() {

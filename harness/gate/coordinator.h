@@ -31,7 +31,8 @@ struct RunJob {
   std::set<std::string> recorded;  // kernel ids that have a record already
   SamplePlan sampling;
   Date today{};
-  std::string repro_arguments;  // after the id in a repro line: " --module ..." for foreign modules
+  // What follows the id in a repro line of that kernel: " --module ..." for a foreign one.
+  std::function<std::string(const KernelInfo&)> repro_arguments = [](const KernelInfo&) { return std::string(); };
   StartJudge start_judge;
   std::function<void(Record&)> apply_goldens;  // adds the results of the golden checks
   std::function<void(const Record&)> append;

@@ -132,4 +132,18 @@ std::vector<std::string> all_case_ids(const OpRegistry& ops, const std::vector<B
   return ids;
 }
 
+std::vector<Finding> findings_against_base(const fs::path& base, const fs::path& change,
+                                           const std::vector<KernelInfo>& kernels, const OpRegistry& ops,
+                                           const std::vector<BenchCase>& bench) {
+  std::vector<std::string> kernel_names, op_names;
+  for (const KernelInfo& kernel : kernels) kernel_names.push_back(kernel.op + "/" + kernel.name);
+  for (const auto& op : ops.all()) op_names.emplace_back(op->name());
+  std::vector<Finding> findings = edited_files(base, change);
+  const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
+  add(removed("op", registered_ops(base), op_names));
+  add(removed("kernel", registered_kernels(base), kernel_names));
+  (void)bench;
+  return findings;
+}
+
 }  // namespace assay

@@ -33,4 +33,9 @@ std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t plann
 // Every case an op lists in any tier, and every bench case.
 std::vector<std::string> all_case_ids(const OpRegistry& ops, const std::vector<BenchCase>& bench);
 
+// Everything above that compares a change with its base. `kernels` and `bench` are what this build was judged with.
+std::vector<Finding> findings_against_base(const std::filesystem::path& base, const std::filesystem::path& change,
+                                           const std::vector<KernelInfo>& kernels, const OpRegistry& ops,
+                                           const std::vector<BenchCase>& bench);
+
 }  // namespace assay

@@ -68,4 +68,10 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::map<s
   return end;
 }
 
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 }  // namespace assay

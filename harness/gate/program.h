@@ -1,4 +1,4 @@
-// Runs another program to its end: git for the base ref, Python for the report.
+// Runs another program to its end (git for the base ref, Python for the report), and quotes what a person will run.
 #pragma once
 
 #include <map>
@@ -15,5 +15,8 @@ struct ProgramEnd {
 // `command[0]` is looked up in PATH; `environment` is added to that of this process.
 ProgramEnd run_program(const std::vector<std::string>& command,
                        const std::map<std::string, std::string>& environment = {});
+
+// `text` as one word of a POSIX shell.
+std::string shell_quoted(const std::string& text);
 
 }  // namespace assay

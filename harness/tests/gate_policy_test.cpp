@@ -243,6 +243,12 @@ TEST_F(Files, BaseRefReadsTheCommittedTreeAndLeavesNothing) {
   EXPECT_THROW(BaseTree::folder(folder / "nowhere"), UsageError);
 }
 
+TEST(Program, QuotedTextComesBackFromTheShell) {
+  for (const std::string text : {"gemm/simd:m=1", "it's", "'", "a b; $HOME `x` \"", ""}) {
+    EXPECT_EQ(run_program({"sh", "-c", "printf %s " + shell_quoted(text)}).output, text);
+  }
+}
+
 TEST(Program, StatusAndOutput) {
   EXPECT_EQ(run_program({"true"}).status, 0);
   EXPECT_EQ(run_program({"sh", "-c", "echo out; echo err >&2; exit 3"}).status, 3);

@@ -1,0 +1,16 @@
+// The commands, one file each. Each returns the exit code of record/verdict.h and throws UsageError for what the caller
+// got wrong. To add one: a function here, a line in main.cpp, its flags in options.cpp.
+#pragma once
+
+#include "cli/options.h"
+
+namespace assay {
+
+int list_command(const Options& options);
+int run_command(const Options& options);  // check, bench and gate
+int repro_command(const Options& options);
+int golden_command(const Options& options);
+int env_command(const Options& options);
+int report_command(const Options& options);
+
+}  // namespace assay

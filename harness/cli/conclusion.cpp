@@ -1,0 +1,109 @@
+#include "cli/conclusion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/progress.h"
+#include "gate/summary.h"
+#include "record/json_text.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kCandidate = "candidate.";
+
+const char* meaning_of_exit(int code) {
+  static constexpr const char* kMeanings[] = {"pass", "failure", "inconclusive, or findings to approve", "invalid",
+                                              "usage or internal error"};
+  return kMeanings[code];
+}
+
+}  // namespace
+
+Conclusion conclude_run(std::vector<Record> records, const std::vector<std::string>& mismatches,
+                        const std::vector<std::string>& broken_modules, std::vector<Finding> findings,
+                        bool findings_approved) {
+  Conclusion conclusion;
+  conclusion.records = std::move(records);
+  conclusion.findings_approved = findings_approved;
+  conclusion.exit_code = summarize(conclusion.records).exit_code;
+  if (!findings.empty() && !findings_approved) conclusion.exit_code = combine_exit_codes(conclusion.exit_code, 2);
+  conclusion.findings = std::move(findings);
+  for (const std::string& mismatch : mismatches) conclusion.findings.push_back({"count", mismatch});
+  for (const std::string& broken : broken_modules) conclusion.findings.push_back({"module", broken});
+  if (!mismatches.empty() || !broken_modules.empty()) {
+    conclusion.exit_code = combine_exit_codes(conclusion.exit_code, 4);
+  }
+  return conclusion;
+}
+
+std::string candidates_text(const Record& record) {
+  std::string text;
+  for (const auto& [key, value] : record.selection) {
+    if (key.rfind(kCandidate, 0) == 0) text += fmt::format("  {}: {}\n", key.substr(kCandidate.size()), value);
+  }
+  if (text.empty()) return text;
+  const auto value_of = [&](const char* key) {
+    const auto found = record.selection.find(key);
+    return found == record.selection.end() ? std::string("unknown") : found->second;
+  };
+  return fmt::format("{}\n{}  chosen: {} ({})\n", record.kernel_id, text, value_of("chosen"), value_of("reason"));
+}
+
+void print_text(const Conclusion& conclusion, bool explain) {
+  const Palette palette = palette_for(stdout);
+  const Summary summary = summarize(conclusion.records);
+  if (explain) {
+    fmt::print("\n");
+    for (const Record& record : conclusion.records) fmt::print("{}", candidates_text(record));
+  }
+  fmt::print("\n{}", verdict_table_text(summary, palette));
+  for (const Record* failure : summary.failures) fmt::print("\n{}", failure_text(*failure, palette));
+  if (!conclusion.findings.empty()) {
+    fmt::print("\n{}findings{}{}:\n", palette.bold, palette.end,
+               conclusion.findings_approved ? ", approved" : ", which need the owner's approval");
+    for (const Finding& finding : conclusion.findings) fmt::print("  {}: {}\n", finding.kind, finding.text);
+  }
+  const std::string coverage = coverage_text(summary);
+  fmt::print("{}{}\n{}", coverage.empty() ? "" : "\n", coverage, cost_text(summary, conclusion.wall_seconds));
+  if (conclusion.budget_seconds > 0 && conclusion.wall_seconds > conclusion.budget_seconds) {
+    fmt::print("over the tier's budget of {}\n", print_duration(conclusion.budget_seconds));
+  }
+  fmt::print("run: {}\n{}exit {}: {}{}\n", conclusion.run.string(),
+             conclusion.exit_code == 0 ? palette.good : palette.bad, conclusion.exit_code,
+             meaning_of_exit(conclusion.exit_code), palette.end);
+}
+
+void print_json(const Conclusion& conclusion) {
+  const Summary summary = summarize(conclusion.records);
+  nlohmann::json verdicts = nlohmann::json::object(), coverage = nlohmann::json::object();
+  for (const auto& [verdict, count] : summary.totals) verdicts[std::string(word_of(verdict))] = count;
+  for (const auto& [check, counts] : summary.not_rigorous) {
+    for (const auto& [outcome, count] : counts) coverage[check][std::string(word_of(outcome))] = count;
+  }
+  nlohmann::json failures = nlohmann::json::array(), findings = nlohmann::json::array();
+  for (const Record* record : summary.failures) {
+    failures.push_back({{"kernel_id", record->kernel_id},
+                        {"verdict", word_of(record->verdict)},
+                        {"reason", record->reason},
+                        {"owner", record->owner},
+                        {"repro", record->repro}});
+  }
+  for (const Finding& finding : conclusion.findings)
+    findings.push_back({{"kind", finding.kind}, {"text", finding.text}});
+  const nlohmann::json document = {{"run", conclusion.run.string()},
+                                   {"exit_code", conclusion.exit_code},
+                                   {"records", summary.records},
+                                   {"timed", summary.timed},
+                                   {"seconds", conclusion.wall_seconds},
+                                   {"seconds_by_phase", summary.seconds},
+                                   {"verdicts", verdicts},
+                                   {"not_rigorous", coverage},
+                                   {"failures", failures},
+                                   {"findings", findings}};
+  fmt::print("{}\n", assay::print_json(document, 1));
+}
+
+}  // namespace assay

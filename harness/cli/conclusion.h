@@ -1,0 +1,35 @@
+// How a run ended: its records, what is wrong beside them, the one exit code, and how that is told to people and
+// programs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+#include "record/run_json.h"
+
+namespace assay {
+
+struct Conclusion {
+  std::vector<Record> records;
+  std::vector<Finding> findings;
+  bool findings_approved = false;
+  int exit_code = 0;
+  double wall_seconds = 0;
+  double budget_seconds = 0;  // of the tier; 0: none applies
+  std::filesystem::path run;
+};
+
+// Verdicts, then: planned and recorded differ, or a module could not be used: 4; findings nobody approved: 2.
+Conclusion conclude_run(std::vector<Record> records, const std::vector<std::string>& mismatches,
+                        const std::vector<std::string>& broken_modules, std::vector<Finding> findings,
+                        bool findings_approved);
+
+void print_text(const Conclusion& conclusion, bool explain);
+void print_json(const Conclusion& conclusion);
+
+// A dispatcher's candidates, one a line: "  simd: needs cols <= 65536". Empty for other kernels.
+std::string candidates_text(const Record& record);
+
+}  // namespace assay

@@ -1,0 +1,12 @@
+// SIGINT and SIGTERM as a question the coordinator asks between cases.
+#pragma once
+
+namespace assay {
+
+// From now on the two signals only note that a stop was asked for. Signal handlers reach nothing but a process-wide
+// variable, so this is the one that the program has.
+void note_interrupts();
+
+int interrupt_signal();  // the signal that asked for a stop, or 0
+
+}  // namespace assay

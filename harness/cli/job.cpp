@@ -1,0 +1,50 @@
+#include "cli/job.h"
+
+#include "gate/program.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+// Arguments without which the same id would mean another kernel or another judgement.
+std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
+  std::string arguments;
+  if (!options.modules.empty() || !options.modules_folder.empty()) {
+    arguments += " --module " + shell_quoted(kernel.module.string());
+  }
+  if (options.threads != Options{}.threads) arguments += " --threads " + std::to_string(options.threads);
+  if (!options.base.empty()) arguments += " --base " + shell_quoted(options.base.string());
+  if (!options.base_ref.empty()) arguments += " --base-ref " + shell_quoted(options.base_ref);
+  if (options.approve_findings) arguments += " --approve-findings";
+  return arguments;
+}
+
+void no_goldens(Record& record) {
+  for (const char* check : {"truth", "golden-bits", "statistical"}) {
+    record.checks.push_back(check_result(check, Outcome::no_baseline, "no goldens are read yet"));
+  }
+}
+
+}  // namespace
+
+JudgeSettings limited(JudgeSettings settings, const Policy& policy) {
+  settings.deadline_seconds = policy.launch_seconds;
+  settings.memory_limit_bytes = policy.worker_bytes;
+  return settings;
+}
+
+RunJob make_job(const Options& options, const Trees&, const Policy& policy, const Plan& plan, const OpRegistry&) {
+  RunJob job;
+  job.plan = &plan;
+  job.policy = &policy;
+  job.today = today();
+  const TierPolicy& tier = policy.tiers.at(options.tier);
+  job.sampling.warm_samples = tier.warm_samples;
+  job.sampling.cold_samples = tier.cold_samples;
+  job.sampling.seconds_at_most = tier.sampling_seconds;
+  job.repro_arguments = [options](const KernelInfo& kernel) { return repro_arguments(options, kernel); };
+  job.apply_goldens = no_goldens;
+  return job;
+}
+
+}  // namespace assay

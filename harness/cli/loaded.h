@@ -1,0 +1,22 @@
+// A judge with the command's modules loaded, and what they hold.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gate/judge.h"
+
+namespace assay {
+
+struct Loaded {
+  std::vector<KernelInfo> kernels;
+  std::vector<std::string> broken;  // modules that could not be used, each with its reason
+  StartJudge start_judge;           // gives the judge that loaded them first, then new ones
+};
+
+// A module that cannot be used, or kills the judge, does not keep the others from loading. Throws UsageError when not
+// one can be used.
+Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::path>& modules);
+
+}  // namespace assay

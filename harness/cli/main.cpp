@@ -1,0 +1,39 @@
+// assay: the one command. Only this file decides that the process ends.
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.h"
+#include "core/error.h"
+
+namespace {
+
+int dispatch(const assay::Options& options) {
+  if (options.command == "list") return assay::list_command(options);
+  if (options.command == "repro") return assay::repro_command(options);
+  if (options.command == "golden") return assay::golden_command(options);
+  if (options.command == "env") return assay::env_command(options);
+  if (options.command == "report") return assay::report_command(options);
+  return assay::run_command(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr int kInternal = 4;
+  int code = kInternal;
+  try {
+    code = dispatch(assay::parse_options({argv + 1, argv + argc}));
+  } catch (const assay::HelpAsked& help) {
+    std::fputs(help.what(), stdout);
+    code = 0;
+  } catch (const assay::UsageError& e) {
+    std::fprintf(stderr, "assay: %s\n", e.what());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "assay: internal error: %s\n", e.what());
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "assay: cannot write to standard output\n");
+    return kInternal;
+  }
+  return code;
+}

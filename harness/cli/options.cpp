@@ -1,0 +1,147 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "core/error.h"
+#include "gate/nearest.h"
+
+namespace assay {
+namespace {
+
+// Which of the shared flags a command takes.
+enum : unsigned { kModules = 1, kSelection = 2, kRun = 4, kBase = 8, kJson = 16, kExplain = 32 };
+
+struct Texts {  // flags whose values are read further after parsing
+  std::string tier = "smoke";
+};
+
+void add_flags(CLI::App& app, unsigned groups, Options& o, Texts& texts) {
+  app.add_option("--root", o.root, "source tree with ci/policy, golden and dashboards");
+  if (groups & kModules) {
+    app.add_option("--module", o.modules, "a module instead of the build's own; repeatable")->allow_extra_args(false);
+    app.add_option("--modules", o.modules_folder, "folder whose *.so are loaded; else ASSAY_MODULES, else the build's");
+    app.add_option("--threads", o.threads, "CPU threads each launch may use")->check(CLI::Range(1, 1024));
+    app.add_option("--device", o.device, "cpu");
+  }
+  if (groups & kSelection) {
+    app.add_option("--filter", o.filters, "op[/kernel][:field=value,...], '*' matches any text; repeatable: the union")
+        ->allow_extra_args(false);
+    app.add_option("--tier", texts.tier, "smoke, ci or nightly");
+  }
+  if (groups & kRun) {
+    app.add_option("--out", o.out, "folder of the run; default runs/<time>-<tier>");
+    app.add_option("--shard", o.shard_text, "i/n: the i-th of n parts");
+    app.add_option("--resume", o.resume, "continue that run as it was asked; repeats nothing recorded");
+  }
+  if (groups & kBase) {
+    auto* base = app.add_option("--base", o.base, "checkout of the base: its policy and goldens judge the change");
+    app.add_option("--base-ref", o.base_ref, "the same, from a git ref")->excludes(base);
+    app.add_flag("--approve-findings", o.approve_findings,
+                 "the owner has seen the findings: the tree's own policy and goldens apply, findings do not fail");
+  }
+  if (groups & kJson) app.add_flag("--json", o.json, "one JSON document on stdout");
+  if (groups & kExplain) app.add_flag("--explain", o.explain, "print each dispatcher candidate and its refusal");
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// CLI11's message, replaced where it says too little: an argument nobody expects gets the nearest that exists.
+[[noreturn]] void refuse(const CLI::App& app, const std::string& message, const std::vector<std::string>& arguments) {
+  const CLI::App* deepest = &app;
+  size_t next = 0;
+  for (; next < arguments.size(); ++next) {
+    const CLI::App* below = nullptr;
+    for (const CLI::App* command : deepest->get_subcommands([](const CLI::App*) { return true; })) {
+      if (command->get_name() == arguments[next]) below = command;
+    }
+    if (below == nullptr) break;
+    deepest = below;
+  }
+  const std::vector<std::string> commands = command_names(*deepest);
+  if (!commands.empty() && next < arguments.size() && arguments[next].rfind('-', 0) != 0) {
+    throw UsageError("no command '" + arguments[next] + "'" + suggestion(arguments[next], commands));
+  }
+  for (; next < arguments.size(); ++next) {
+    const std::string flag = arguments[next].substr(0, arguments[next].find('='));
+    const std::vector<std::string> known = flag_names(*deepest);
+    if (flag.rfind("--", 0) != 0 || std::find(known.begin(), known.end(), flag) != known.end()) continue;
+    throw UsageError(deepest->get_name() + ": unknown flag " + flag + suggestion(flag, known));
+  }
+  throw UsageError((deepest == &app ? "" : deepest->get_name() + ": ") + message + "; see 'assay " +
+                   (deepest == &app ? "" : deepest->get_name() + " ") + "--help'");
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string>& arguments) {
+  Options o;
+  Texts texts;
+  CLI::App app(
+      "assay: a gate for compute kernels. Exit codes: 0 pass, 1 failure or regression, 2 inconclusive or findings "
+      "to approve, 3 invalid, 4 usage or internal error, 128 + signal when interrupted.");
+  app.name("assay");
+  app.require_subcommand(1);
+  const auto command = [&](const char* name, const char* what, unsigned groups) {
+    CLI::App* sub = app.add_subcommand(name, what);
+    add_flags(*sub, groups, o, texts);
+    return sub;
+  };
+  CLI::App* list = command("list", "kernels, ops and cases there are", kModules | kSelection | kJson);
+  list->add_flag("--cases", o.list_cases, "every planned kernel-case of the tier");
+  list->add_flag("--checks", o.list_checks, "the table of checks");
+  list->add_flag("--verdicts", o.list_verdicts, "the table of verdicts and exit codes");
+  list->add_flag("--contracts", o.list_contracts, "the kernels and their contracts as a Markdown table");
+  const unsigned running = kModules | kSelection | kRun | kBase | kJson | kExplain;
+  command("check", "correctness of the tier's cases", running);
+  command("bench", "latency of the tier's bench cases, each checked first", running);
+  command("gate", "check and bench, findings against a base, and the report", running)
+      ->add_flag("--no-report", o.no_report, "do not write the report");
+  CLI::App* golden = app.add_subcommand("golden", "stored expectations");
+  golden->require_subcommand(1);
+  for (const auto& [name, what] :
+       {std::pair{"verify", "do the goldens still hold?"}, std::pair{"diff", "what update would change"},
+        std::pair{"update", "rewrite them; refused when CI is set"}}) {
+    add_flags(*golden->add_subcommand(name, what), kModules | kSelection, o, texts);
+  }
+  command("env", "this machine, its libraries and compiler, as run.json records them", kModules | kJson);
+  CLI::App* repro = command("repro", "run one case and print every check", kModules | kBase | kExplain);
+  repro->add_option("id", o.id, "kernel id, such as gemm/simd:m=8,n=8,k=8,dtype=f32")->required();
+  CLI::App* report = command("report", "write the pages of a run", 0);
+  report->add_option("run", o.run_folder, "the run's folder")->required();
+
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* asked = &app;
+    while (!asked->get_subcommands().empty()) asked = asked->get_subcommands()[0];
+    throw HelpAsked(asked->help());
+  } catch (const CLI::ParseError& e) {
+    refuse(app, e.what(), arguments);
+  }
+  o.argv = arguments;
+  o.command = app.get_subcommands()[0]->get_name();
+  if (golden->parsed()) o.subcommand = golden->get_subcommands()[0]->get_name();
+  o.tier = tier_named(texts.tier);
+  if (!o.shard_text.empty()) o.shard = parse_shard(o.shard_text);
+  if (o.device != "cpu") {
+    throw UsageError("--device: '" + o.device + "' is not there; this build has kernels for cpu only");
+  }
+  return o;
+}
+
+}  // namespace assay

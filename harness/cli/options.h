@@ -1,0 +1,51 @@
+// The command line, parsed: the same words for the same flags in every command. To add a flag: a member here, one
+// line in options.cpp for the commands that take it.
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/op.h"
+#include "gate/plan.h"
+
+namespace assay {
+
+struct Options {
+  std::string command;     // "check", "golden", ...
+  std::string subcommand;  // of golden: verify, diff, update
+  std::vector<std::string> argv;
+
+  std::vector<std::string> filters;
+  Tier tier = Tier::smoke;
+  std::string device = "cpu";
+  std::filesystem::path out;  // empty: runs/<time>-<tier> below the root
+  Shard shard;
+  std::string shard_text;
+  std::filesystem::path resume;
+  bool json = false;
+  int threads = 2;
+  std::vector<std::filesystem::path> modules;  // given one by one; empty: all of modules_folder
+  std::filesystem::path modules_folder;        // empty: the build's own
+  std::filesystem::path root;                  // of the source tree
+  std::filesystem::path base;
+  std::string base_ref;
+  bool approve_findings = false;
+  bool no_report = false;
+  bool explain = false;
+
+  bool list_cases = false, list_checks = false, list_verdicts = false, list_contracts = false;
+  std::string id;                    // of repro
+  std::filesystem::path run_folder;  // of report
+};
+
+// Help was asked for: this text, exit 0.
+struct HelpAsked : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// `arguments` without the program's name. Throws UsageError, with the nearest flag for one nobody knows, or HelpAsked.
+Options parse_options(const std::vector<std::string>& arguments);
+
+}  // namespace assay

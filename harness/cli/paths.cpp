@@ -1,0 +1,86 @@
+#include "cli/paths.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path program_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+fs::path build_folder() { return program_folder().parent_path(); }
+
+fs::path program(const char* name) {
+  const fs::path file = program_folder() / name;
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    throw UsageError(file.string() + ": is missing; it is built with assay and must lie beside it");
+  }
+  return file;
+}
+
+fs::path modules_folder(const Options& options) {
+  if (!options.modules_folder.empty()) return options.modules_folder;
+  const char* variable = std::getenv("ASSAY_MODULES");
+  return variable != nullptr && *variable != '\0' ? fs::path(variable) : build_folder() / "modules";
+}
+
+// Library folders, one a line; written by the build when libraries lie outside the system's own folders.
+std::vector<fs::path> library_path() {
+  std::vector<fs::path> folders;
+  std::ifstream in(build_folder() / "library_path.txt");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) folders.emplace_back(line);
+  }
+  return folders;
+}
+
+// $XDG_CACHE_HOME/assay/oracle, else ~/.cache/assay/oracle; none without either.
+fs::path oracle_cache() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return fs::path(cache) / "assay" / "oracle";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? fs::path(home) / ".cache" / "assay" / "oracle" : fs::path();
+}
+
+}  // namespace
+
+fs::path source_root(const Options& options) {
+  const fs::path root = options.root.empty() ? fs::path(ASSAY_SOURCE_DIR) : fs::absolute(options.root);
+  std::error_code error;
+  if (!fs::exists(root / "ci" / "policy", error)) {
+    throw UsageError("--root " + root.string() + ": has no ci/policy; give the source tree of assay");
+  }
+  return root;
+}
+
+std::vector<fs::path> module_files(const Options& options) {
+  std::vector<fs::path> files;
+  for (const fs::path& file : options.modules) files.push_back(fs::absolute(file).lexically_normal());
+  if (!files.empty()) return files;
+  const fs::path folder = fs::absolute(modules_folder(options)).lexically_normal();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".so") files.push_back(entry->path());
+  }
+  if (error) throw UsageError("modules folder " + folder.string() + ": " + error.message() + "; give --modules DIR");
+  if (files.empty()) throw UsageError("modules folder " + folder.string() + ": holds no *.so; build the kernels first");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+JudgeSettings judge_settings(const Options& options) {
+  JudgeSettings settings;
+  settings.judge_program = program("assay-judge");
+  settings.worker_program = program("assay-worker");
+  settings.library_path = library_path();
+  settings.oracle_cache = oracle_cache();
+  settings.threads = options.threads;
+  return settings;
+}
+
+}  // namespace assay

@@ -1,0 +1,21 @@
+// Where things are: the programs beside this one, the modules, the source tree.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "cli/options.h"
+#include "gate/judge.h"
+
+namespace assay {
+
+// The source tree: --root, else the one this program was built from. Throws UsageError when it has no ci/policy.
+std::filesystem::path source_root(const Options& options);
+
+// The modules a command is about, absolute and in name order. Throws UsageError when there are none.
+std::vector<std::filesystem::path> module_files(const Options& options);
+
+// How judges are started: the programs beside this one, the library set of library_path.txt in the build folder.
+JudgeSettings judge_settings(const Options& options);
+
+}  // namespace assay

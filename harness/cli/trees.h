@@ -1,0 +1,23 @@
+// The tree under test, the base it is compared with, and which of the two judges.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "cli/options.h"
+#include "gate/base_tree.h"
+
+namespace assay {
+
+struct Trees {
+  std::filesystem::path root;
+  std::optional<BaseTree> base;
+  std::filesystem::path judging;  // whose policy and goldens apply: the base's, unless the owner approved the findings
+
+  std::filesystem::path policy() const { return judging / "ci" / "policy"; }
+  std::filesystem::path golden() const { return judging / "golden"; }
+};
+
+Trees find_trees(const Options& options);  // throws UsageError
+
+}  // namespace assay
