@@ -20,6 +20,20 @@ const char* meaning_of_exit(int code) {
   return kMeanings[code];
 }
 
+// Of the run, not of the change: nobody can approve it.
+bool is_error(const Finding& finding) { return finding.kind == "count" || finding.kind == "module"; }
+
+void print_findings(const Conclusion& conclusion, const Palette& palette, const char* heading,
+                    bool (*wanted)(const Finding&)) {
+  bool first = true;
+  for (const Finding& finding : conclusion.findings) {
+    if (!wanted(finding)) continue;
+    if (first) fmt::print("\n{}{}{}:\n", palette.bold, heading, palette.end);
+    first = false;
+    fmt::print("  {}: {}\n", finding.kind, finding.text);
+  }
+}
+
 }  // namespace
 
 Conclusion conclude_run(std::vector<Record> records, const std::vector<std::string>& mismatches,
@@ -61,11 +75,10 @@ void print_text(const Conclusion& conclusion, bool explain) {
   }
   fmt::print("\n{}", verdict_table_text(summary, palette));
   for (const Record* failure : summary.failures) fmt::print("\n{}", failure_text(*failure, palette));
-  if (!conclusion.findings.empty()) {
-    fmt::print("\n{}findings{}{}:\n", palette.bold, palette.end,
-               conclusion.findings_approved ? ", approved" : ", which need the owner's approval");
-    for (const Finding& finding : conclusion.findings) fmt::print("  {}: {}\n", finding.kind, finding.text);
-  }
+  print_findings(conclusion, palette, "wrong with the run itself", is_error);
+  print_findings(conclusion, palette,
+                 conclusion.findings_approved ? "findings, approved" : "findings for the owner to approve",
+                 [](const Finding& finding) { return !is_error(finding); });
   const std::string coverage = coverage_text(summary);
   fmt::print("{}{}\n{}", coverage.empty() ? "" : "\n", coverage, cost_text(summary, conclusion.wall_seconds));
   if (conclusion.budget_seconds > 0 && conclusion.wall_seconds > conclusion.budget_seconds) {

@@ -12,7 +12,7 @@
 namespace assay {
 
 int env_command(const Options& options) {
-  const Loaded loaded = load_modules(judge_process(judge_settings(options)), module_files(options));
+  const Loaded loaded = load_modules(judge_process(judge_settings(options)), module_files(options), make_op_registry());
   const std::vector<LoadedLibrary> libraries = loaded.start_judge()->libraries();
   const Facts facts = environment_facts();
   if (options.json) {

@@ -111,7 +111,7 @@ int list_command(const Options& options) {
   if (options.list_verdicts) list_verdicts();
   if (options.list_checks || options.list_verdicts) return 0;
   const OpRegistry ops = make_op_registry();
-  const Loaded loaded = load_modules(judge_process(judge_settings(options)), module_files(options));
+  const Loaded loaded = load_modules(judge_process(judge_settings(options)), module_files(options), ops);
   std::vector<Filter> filters;
   for (const std::string& text : options.filters) filters.emplace_back(text, ops, loaded.kernels);
   std::vector<KernelInfo> kernels;

@@ -4,12 +4,19 @@
 
 namespace assay {
 
-Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::path>& modules) {
+Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::path>& modules, const OpRegistry& ops) {
   Loaded loaded;
   auto judge = std::make_shared<std::unique_ptr<Judge>>(start());
   for (const std::filesystem::path& module : modules) {
     try {
-      for (KernelInfo& kernel : (*judge)->load(module)) loaded.kernels.push_back(std::move(kernel));
+      for (KernelInfo& kernel : (*judge)->load(module)) {
+        if (ops.find(kernel.op) == nullptr) {
+          loaded.broken.push_back(module.string() + ": kernel " + kernel.op + "/" + kernel.name +
+                                  " is of an op that this build does not have");
+        } else {
+          loaded.kernels.push_back(std::move(kernel));
+        }
+      }
     } catch (const UsageError& e) {
       loaded.broken.emplace_back(e.what());
     } catch (const JudgeDied& e) {

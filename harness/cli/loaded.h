@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/op.h"
 #include "gate/judge.h"
 
 namespace assay {
@@ -15,8 +16,8 @@ struct Loaded {
   StartJudge start_judge;           // gives the judge that loaded them first, then new ones
 };
 
-// A module that cannot be used, or kills the judge, does not keep the others from loading. Throws UsageError when not
-// one can be used.
-Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::path>& modules);
+// A module that cannot be used, kills the judge, or has a kernel of an op this build does not know does not keep the
+// others from loading. Throws UsageError when not one can be used.
+Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::path>& modules, const OpRegistry& ops);
 
 }  // namespace assay

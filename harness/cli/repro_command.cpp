@@ -59,7 +59,8 @@ int repro_command(const Options& options) {
   const Policy policy = read_policy(trees.policy());
   const OpRegistry ops = make_op_registry();
   note_interrupts();
-  const Loaded loaded = load_modules(judge_process(limited(judge_settings(options), policy)), module_files(options));
+  const Loaded loaded =
+      load_modules(judge_process(limited(judge_settings(options), policy)), module_files(options), ops);
   const Filter filter(options.id, ops, loaded.kernels);
   if (!filter.exact() || is_glob(options.id) || parse_id(options.id).kernel.empty()) {
     throw UsageError("repro: '" + options.id +

@@ -53,7 +53,10 @@ fs::path default_out(const Options& options, const fs::path& root) {
   ::gmtime_r(&now, &utc);
   char text[32];
   std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc);
-  return root / "runs" / (std::string(text) + "-" + std::string(name_of(options.tier)));
+  const fs::path first = root / "runs" / (std::string(text) + "-" + std::string(name_of(options.tier)));
+  fs::path out = first;
+  for (int i = 2; fs::exists(out); ++i) out = first.string() + "." + std::to_string(i);
+  return out;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -119,7 +122,7 @@ int run_command(const Options& given) {
   const StartJudge start = judge_process(limited(judge_settings(options), policy));
   const std::vector<fs::path> modules = module_files(options);
   note_interrupts();
-  Loaded loaded = load_modules(start, modules);
+  Loaded loaded = load_modules(start, modules, ops);
   const Plan plan =
       make_plan(ops, loaded.kernels, bench, {options.tier, timing_of(options.command), options.filters, options.shard});
 
