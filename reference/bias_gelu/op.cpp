@@ -94,8 +94,9 @@ class BiasGelu final : public Op {
     b.evidence.assign(r.size(), Evidence::rigorous);
     for (size_t i = 0; i < r.size(); ++i) {
       const double argument = r.conditions[kArgument][i];
-      // -infinity, given or by overflow, times 0.
-      const bool is_open = std::signbit(r.hi[i]) && argument * (1 + arithmetic.u) >= largest;
+      // The sum may overflow, or -infinity times 0 is asked for. A +infinity among the inputs must come out as it is.
+      const bool is_given = argument == kInfinity && !std::signbit(r.hi[i]);
+      const bool is_open = !is_given && argument * (1 + arithmetic.u) >= largest;
       if (is_open) b.evidence[i] = Evidence::no_evidence;
       const gelu::Tail tail{r.conditions[kTail][i], r.conditions[kExponent][i]};
       const double e = gelu::error_bound(arithmetic, is_open ? 0 : argument, r.hi[i], tail);

@@ -16,7 +16,8 @@
 // Error of this oracle: exponent t^2 / 2 or 2w off by a few u relative, which the exponent magnifies to a `magnified` u
 // relative to the tail; the table's and exp's own error; a few operations.
 //
-// Special values: NaN gives NaN, +infinity itself. At -infinity the formula is -infinity times 0, NaN, and the limit is
+// Special values: NaN gives NaN, +infinity itself. Where finite inputs have a sum beyond the accumulator's range the
+// element is no evidence. At -infinity the formula is -infinity times 0, NaN, and the limit is
 // -0; practice has both, so r is -0 and no evidence.
 #pragma once
 
@@ -43,7 +44,7 @@ struct Element {
   Real y;
   double e_ref;
   Tail tail;
-  double argument;  // |t|
+  double argument;  // |t|; infinite only where an input is
 };
 
 template <class Real>
@@ -58,7 +59,8 @@ ASSAY_HD Element<Real> bias_gelu(Form form, double x, double bias) {
   const double size = high_part(a);
   if (!(size < kInfinity)) {
     const double limit = high_part(t) < 0 ? -0.0 : high_part(t);
-    return {Real(limit), 0, {0, kInfinity}, size};
+    const bool overflows = is_finite(x) && is_finite(bias);
+    return {Real(limit), 0, {0, kInfinity}, overflows ? std::numeric_limits<double>::max() : size};
   }
   const double u = kRoundoff<Real>;
   Real tail, exponent;

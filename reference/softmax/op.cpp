@@ -124,9 +124,12 @@ class Softmax final : public Op {
       const Conditions conditions{k[kMeanArgument][row], k[kMeanDistance][row], k[kWorst][row], k[kLargest][row],
                                   k[kUnclear][row]};
       const bool overflows = !(conditions.largest * (1 + 4 * u) < largest_finite(accumulator_type(accumulator)));
-      if (overflows || conditions.unclear != 0) b.evidence[i] = Evidence::no_evidence;
+      const bool unclear = conditions.unclear != 0;
+      // One reading of an unclear row is NaN, of which some kernels promise nothing.
+      const bool is_free = overflows || (unclear && contract.nan_policy == ASSAY_NAN_UNSPECIFIED);
+      if (overflows || unclear) b.evidence[i] = Evidence::no_evidence;
       const double e = softmax::error_bound(arithmetic, conditions, r.hi[i], k[kArgument][i], k[kDistance][i]);
-      b.e_alg[i] = overflows || !(e < kInfinity) ? kInfinity : e + intermediate_error(contract.arithmetic, r.hi[i]);
+      b.e_alg[i] = is_free || !(e < kInfinity) ? kInfinity : e + intermediate_error(contract.arithmetic, r.hi[i]);
     }
     return b;
   }

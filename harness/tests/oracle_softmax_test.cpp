@@ -253,6 +253,13 @@ TEST(Softmax, HiddenInfinityIsNoEvidenceAndFullRowsAreNan) {
     EXPECT_EQ(bounds.evidence[row * 37] == Evidence::no_evidence, unclear) << row;
   }
   EXPECT_GT(hidden_rows, 0);
+  // A kernel that promises nothing of NaN may give anything there, and nowhere else.
+  Contract unspecified = plain_contract(ASSAY_ACC_F32, 32, 6);
+  unspecified.nan_policy = ASSAY_NAN_UNSPECIFIED;
+  const Bounds free = op().bounds(c, unspecified, r);
+  for (size_t i = 0; i < r.size(); ++i) {
+    EXPECT_EQ(free.e_alg[i] == kInf, bounds.evidence[i] == Evidence::no_evidence) << i;
+  }
 }
 
 TEST(Softmax, CapsNameTheirReason) {

@@ -226,6 +226,21 @@ TEST(GeluBound, WrongImplementationsFailInTheSmokeTier) {
   }
 }
 
+TEST(Gelu, OverflowOfTheSumIsNoEvidenceButAnInfinityIs) {
+  const Case c = case_of("rows=1,cols=6,form=erf,dtype=f32");
+  Inputs inputs(op(), c);
+  const float inf = std::numeric_limits<float>::infinity(), most = std::numeric_limits<float>::max();
+  const float x[] = {most, -most, inf, -inf, most, std::nanf("")}, bias[] = {most, -most, 1, 1, 0, 1};
+  std::memcpy(inputs.storage[0].data(), x, sizeof x);
+  std::memcpy(inputs.storage[1].data(), bias, sizeof bias);
+  const Reference r = op().oracle(c, inputs.views, 1).at(0);
+  const Bounds b = op().bounds(c, plain_contract(ASSAY_ACC_F32, 0, 0), r);
+  const bool open[] = {true, true, false, true, true, false};  // the fifth may overflow on its way
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(b.evidence[i] == Evidence::no_evidence, open[i]) << i;
+  EXPECT_EQ(r.hi[2], HUGE_VAL);
+  EXPECT_TRUE(std::isnan(r.hi[5]));
+}
+
 TEST(Gelu, TiersAreSubsets) {
   const auto smoke = op().cases(Tier::smoke), ci = op().cases(Tier::ci), nightly = op().cases(Tier::nightly);
   const auto contains = [](const std::vector<Case>& all, const std::vector<Case>& some) {
