@@ -112,12 +112,21 @@ std::vector<std::string> identities(const std::vector<LoadedLibrary>& libraries)
   return all;
 }
 
+// The widest vectors in a list of instruction sets; other texts as they are.
+std::string word_for(const std::string& isa) {
+  for (const auto& [set, word] :
+       {std::pair{"amx_tile", "amx"}, {"avx512f", "avx512"}, {"avx2", "avx2"}, {"sse4_2", "sse4"}}) {
+    if ((" " + isa + " ").find(" " + std::string(set) + " ") != std::string::npos) return word;
+  }
+  return isa;
+}
+
 }  // namespace
 
 std::string Platform::key() const {
   Hasher hasher;
-  for (const std::string& library : identities(libraries)) hasher.add(library.c_str(), library.size() + 1);
-  std::string name = fmt::format("{}-t{}-{:08x}", isa, threads, hasher.digest() >> 32);
+  for (const auto& [word, text] : facts()) hasher.add((word + " " + text).c_str(), word.size() + text.size() + 2);
+  std::string name = fmt::format("{}-t{}-{:08x}", word_for(isa), threads, hasher.digest() >> 32);
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
     if (!plain) c = '_';

@@ -2,7 +2,7 @@
 // platform: the bytes it gave, its error statistics by seed, and what it said it chose.
 //
 //   # assay observed golden, format 1
-//   # isa x86-64-v4
+//   # isa sse4_2 avx fma avx2 avx512f
 //   # threads 2
 //   # library libopenblas.so.0 1a2b3c...
 //   gemm/simd:m=3,... bits=0123456789abcdef select.algorithm=packed seed.1=0.01,0,0.2,0.001 seed.2=...
@@ -27,11 +27,12 @@ namespace assay {
 
 // What bits may depend on: nothing approved on one platform says anything about another.
 struct Platform {
-  std::string isa;  // instruction set or GPU model: what kernels dispatch on
+  std::string isa;  // what kernels dispatch on: the fact "cpu.instruction_sets" (measure/environment.h), or a GPU model
   int threads = 1;
   std::vector<LoadedLibrary> libraries;  // those whose code computes; their build-ids, else versions, count
 
-  // Folder name: "ISA-tTHREADS-" and 8 hexadecimal digits of a hash of the libraries, in any order of them.
+  // Folder name: a word for the instruction set, threads, and 8 hexadecimal digits of a hash of all that counts, such
+  // as "avx512-t2-0a1b2c3d". The order of libraries and where they lie do not matter.
   std::string key() const;
   std::vector<std::pair<std::string, std::string>> facts() const;
 };

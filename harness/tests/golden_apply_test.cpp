@@ -38,7 +38,7 @@ Record record(const std::string& id = "gemm/simd:m=3,dtype=f32,seeds=8,place=sta
 }
 
 Platform platform() {
-  return {.isa = "x86-64-v4",
+  return {.isa = "sse4_2 avx2 avx512f avx512bw",
           .threads = 2,
           .libraries = {{"/usr/lib/libopenblas.so.0", "0.3.21", "aa11"}, {"/lib/libm.so.6", "2.36", ""}}};
 }
@@ -222,14 +222,14 @@ TEST_F(Goldens, AFileOfAnotherPlatformOrOpIsRejected) {
 
 TEST(PlatformKey, IsOfIsaThreadsAndWhatLibrariesAre) {
   const Platform base = platform();
-  EXPECT_THAT(base.key(), testing::MatchesRegex("x86-64-v4-t2-[0-9a-f]{8}"));
+  EXPECT_THAT(base.key(), testing::MatchesRegex("avx512-t2-[0-9a-f]{8}"));
   Platform same = base;
   std::swap(same.libraries[0], same.libraries[1]);
   same.libraries[0].path = "/elsewhere/libm.so.6";
   same.libraries.push_back(same.libraries[0]);
   EXPECT_EQ(same.key(), base.key()) << "order, folder and repetition do not count";
   std::vector<Platform> others(5, base);
-  others[0].isa = "x86-64-v3";
+  others[0].isa = "sse4_2 avx2 avx512f";
   others[1].threads = 1;
   others[2].libraries[0].build_id = "aa12";
   others[3].libraries[1].version = "2.37";  // without a build-id the version tells
