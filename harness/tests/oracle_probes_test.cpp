@@ -1,0 +1,101 @@
+// What every op says of its own probes, asked of its oracle: a perturbation that must change the output does, and a
+// slice that must not reach another slice does not. A probe that is wrong here would accuse every kernel.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "oracle_run.h"
+
+namespace assay {
+namespace {
+
+using namespace testing;
+
+const OpRegistry& registry() {
+  static const OpRegistry ops = make_op_registry();
+  return ops;
+}
+
+// The bits a perfect kernel would give, all outputs one after the other.
+std::vector<uint64_t> rounded(const std::vector<Reference>& references) {
+  std::vector<uint64_t> bits;
+  for (const Reference& r : references) {
+    for (size_t i = 0; i < r.size(); ++i) bits.push_back(encode(r.dtype, r.hi[i], true));
+  }
+  return bits;
+}
+
+TEST(Probes, EverySensitivityChangesTheRoundedOutput) {
+  for (const auto& op : registry().all()) {
+    int probes = 0;
+    for (const Case& c : op->cases(Tier::ci)) {
+      if (Inputs(*op, c).specs[0].elements() > 40000) continue;
+      for (const Sensitivity& s : op->sensitivities(c)) {
+        SCOPED_TRACE(c.id() + " perturbing " + s.what);
+        const Inputs before(*op, c);
+        const Case changed = s.changed ? *s.changed : c;
+        Inputs after(*op, changed);
+        bool found = s.changed.has_value();
+        for (size_t i = 0; i < after.specs.size(); ++i) {
+          if (after.specs[i].name != s.tensor) continue;
+          fill_tensor(after.specs[i], 977, after.storage[i].data());
+          found = true;
+        }
+        ASSERT_TRUE(found);
+        EXPECT_NE(rounded(op->oracle(c, before.views, 1)), rounded(op->oracle(changed, after.views, 1)));
+        ++probes;
+      }
+    }
+    EXPECT_GT(probes, 20) << op->name();
+  }
+}
+
+// Coordinate of a logical element along one axis.
+int64_t coordinate(const TensorSpec& spec, int64_t logical, int axis) {
+  for (size_t k = spec.shape.size(); k-- > static_cast<size_t>(axis) + 1;) logical /= spec.shape[k];
+  return logical % spec.shape[static_cast<size_t>(axis)];
+}
+
+TEST(Probes, ASliceOfNanReachesNoOtherSlice) {
+  int all_probes = 0;
+  for (const auto& op : registry().all()) {
+    int probes = 0;
+    for (const Case& c : op->cases(Tier::smoke)) {
+      const Inputs before(*op, c);
+      const std::vector<Reference> want = op->oracle(c, before.views, 1);
+      for (const RowIndependence& rule : op->row_independence(c)) {
+        SCOPED_TRACE(c.id() + " " + rule.input + " -> " + rule.output);
+        Inputs after(*op, c);
+        const TensorSpec* output = nullptr;
+        for (size_t t = 0; t < after.specs.size(); ++t) {
+          const TensorSpec& spec = after.specs[t];
+          if (spec.name == rule.output) output = &spec;
+          if (spec.name != rule.input || !is_float(spec.dtype)) continue;
+          for (int64_t i = 0; i < spec.elements(); ++i) {
+            if (coordinate(spec, i, rule.input_axis) != 0) continue;
+            store_bits(spec.dtype, after.storage[t].data(), offset_of(spec, i),
+                       encode(spec.dtype, std::numeric_limits<double>::quiet_NaN()));
+          }
+        }
+        ASSERT_NE(output, nullptr);
+        const std::vector<Reference> got = op->oracle(c, after.views, 1);
+        for (size_t k = 0; k < got.size(); ++k) {
+          if (got[k].tensor != rule.output) continue;
+          for (size_t i = 0; i < got[k].size(); ++i) {
+            if (coordinate(*output, static_cast<int64_t>(i), rule.output_axis) == 0) continue;
+            ASSERT_TRUE(got[k].hi[i] == want[k].hi[i] || (std::isnan(got[k].hi[i]) && std::isnan(want[k].hi[i]))) << i;
+          }
+          ++probes;
+        }
+      }
+    }
+    all_probes += probes;
+    if (is_float(Inputs(*op, op->cases(Tier::smoke).front()).specs[0].dtype)) {
+      EXPECT_GT(probes, 10) << op->name();
+    }
+  }
+  EXPECT_GT(all_probes, 200);
+}
+
+}  // namespace
+}  // namespace assay
