@@ -132,12 +132,13 @@ const char* launch(const Call& c) {
 }
 
 void describe(const Call& c, const Describe& emit) {
-  emit("algorithm", c.word("form") == "tanh" ? "tanh through exp" : "erfc through exp and a polynomial");
+  const bool wide = element_of(c, "x") == Element::f64;
+  emit("algorithm", wide ? "tail through exp" : "odd polynomial, clamped");
   emit("isa", HWY_DYNAMIC_DISPATCH(bias_gelu_isa)());
   emit("reduction", "none");
 }
 
-constexpr assay_contract contract(int32_t accumulator) {
+constexpr assay_contract contract(int32_t accumulator, int32_t exp_kind) {
   return {.interface_version = 1,
           .owner = kOwner,
           .domain = "dtype in f64 f32 f16 bf16",
@@ -147,17 +148,17 @@ constexpr assay_contract contract(int32_t accumulator) {
                          .depth_constant = 1,
                          .split_k = 1,
                          .partial_type = accumulator,
-                         .exp_kind = ASSAY_EXP_ACCURATE},
+                         .exp_kind = exp_kind},
           .nan_policy = ASSAY_NAN_PROPAGATES};
 }
 
 const assay_contract* plan_contract(const Call& c) {
-  static constexpr assay_contract kDouble = contract(ASSAY_ACC_F64);
+  static constexpr assay_contract kDouble = contract(ASSAY_ACC_F64, ASSAY_EXP_ACCURATE);
   return element_of(c, "x") == Element::f64 ? &kDouble : nullptr;
 }
 
 ASSAY_KERNEL(bias_gelu, simd, .target = "cpu", .refuse = refuse, .launch = launch, .describe = describe,
-             .plan_contract = plan_contract, .contract = contract(ASSAY_ACC_F32))
+             .plan_contract = plan_contract, .contract = contract(ASSAY_ACC_F32, ASSAY_EXP_NONE))
 
 }  // namespace
 }  // namespace assay::simd

@@ -48,17 +48,18 @@ struct ExpConstants<double> {
                                   2.4998974947176370002e-8};
 };
 
-// sum_i coefficients[i] x^i: Horner's rule over even and odd powers apart, half the latency of one chain.
+// sum_i coefficients[i] x^i: Horner's rule in x^2 over pairs of neighbours. Half as long a chain as in x, and as
+// accurate where neighbours cancel, which even and odd powers apart are not.
 template <class D, class T, size_t kCount>
 HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, const T (&coefficients)[kCount]) {
-  constexpr size_t kTopEven = (kCount - 1) / 2 * 2;
-  constexpr size_t kTopOdd = kCount / 2 * 2 - 1;
+  const auto pair = [&](size_t i) HWY_ATTR {
+    return hn::MulAdd(hn::Set(d, coefficients[i + 1]), x, hn::Set(d, coefficients[i]));
+  };
   const auto x2 = hn::Mul(x, x);
-  auto even = hn::Set(d, coefficients[kTopEven]);
-  auto odd = hn::Set(d, coefficients[kTopOdd]);
-  for (size_t i = kTopEven; i >= 2; i -= 2) even = hn::MulAdd(even, x2, hn::Set(d, coefficients[i - 2]));
-  for (size_t i = kTopOdd; i >= 2; i -= 2) odd = hn::MulAdd(odd, x2, hn::Set(d, coefficients[i - 2]));
-  return hn::MulAdd(odd, x, even);
+  size_t i = (kCount - 1) / 2 * 2;
+  auto sum = kCount % 2 == 0 ? pair(i) : hn::Set(d, coefficients[i]);
+  for (; i > 0; i -= 2) sum = hn::MulAdd(sum, x2, pair(i - 2));
+  return sum;
 }
 
 // 2^shift e^x for x <= 0, exactly 0 where e^x is below half the smallest subnormal, NaN for NaN. `shift` holds integers

@@ -43,11 +43,11 @@ struct Max {
   }
 };
 
-// The larger; NaN on the right is dropped. For callers that see NaN elsewhere.
+// The larger of two numbers; of NaN and a number either. For callers that see NaN elsewhere.
 struct MaxOfNumbers : Max {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
-    return hn::IfThenElse(hn::Gt(b, a), b, a);
+    return hn::Max(a, b);
   }
 };
 

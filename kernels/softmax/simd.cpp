@@ -105,7 +105,7 @@ void softmax_row(const SoftmaxRows& p, const T* x, const T* mask, T* y, ComputeO
   using C = ComputeOf<T>;
   const hn::ScalableTag<C> d;
   const Logits<T, kMasked> logits{x, mask, static_cast<C>(p.scale)};
-  // A NaN is dropped here and makes the sum NaN below.
+  // Whether a NaN is kept or dropped here, it makes the sum NaN below.
   const C max = reduce_row(d, p.cols, MaxOfNumbers(), logits);
   const Exponentials<T, kMasked, kKeep> exponentials{logits, max, kept};
   const C sum = reduce_row(d, p.cols, Add(), exponentials);
