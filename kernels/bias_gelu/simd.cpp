@@ -41,19 +41,16 @@ namespace assay::simd::HWY_NAMESPACE {
 const char* bias_gelu_isa() { return hwy::TargetName(HWY_TARGET); }
 
 template <class T, GeluForm kForm>
-void bias_gelu_piece(const T* x, const T* bias, T* y, int64_t n, bool stream) {
-  const hn::ScalableTag<ComputeOf<T>> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  stream = stream && can_stream(d, y);
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    store_or_stream(d, gelu<kForm>(d, hn::Add(load(d, x + i), load(d, bias + i))), y + i, stream);
+struct Activated {
+  using D = hn::ScalableTag<ComputeOf<T>>;
+  const T *x, *bias;
+  HWY_INLINE hn::Vec<D> whole(int64_t i) const {
+    return gelu<kForm>(D(), hn::Add(load(D(), x + i), load(D(), bias + i)));
   }
-  if (i < n) {
-    const auto count = static_cast<size_t>(n - i);
-    store_n(d, gelu<kForm>(d, hn::Add(load_n(d, x + i, count), load_n(d, bias + i, count))), y + i, count);
+  HWY_INLINE hn::Vec<D> first(int64_t i, size_t count) const {
+    return gelu<kForm>(D(), hn::Add(load_n(D(), x + i, count), load_n(D(), bias + i, count)));
   }
-}
+};
 
 template <class T>
 void bias_gelu_of(const BiasGeluPieces& p, int64_t begin, int64_t end) {
@@ -64,8 +61,12 @@ void bias_gelu_of(const BiasGeluPieces& p, int64_t begin, int64_t end) {
     const T* x = static_cast<const T*>(p.x.data) + row * p.x.stride + column;
     const T* bias = static_cast<const T*>(p.bias.data) + column;
     T* y = static_cast<T*>(p.y.data) + row * p.y.stride + column;
-    p.tanh ? bias_gelu_piece<T, GeluForm::tanh>(x, bias, y, n, p.stream)
-           : bias_gelu_piece<T, GeluForm::erf>(x, bias, y, n, p.stream);
+    const hn::ScalableTag<ComputeOf<T>> d;
+    if (p.tanh) {
+      write_row(d, Activated<T, GeluForm::tanh>{x, bias}, y, n, p.stream);
+    } else {
+      write_row(d, Activated<T, GeluForm::erf>{x, bias}, y, n, p.stream);
+    }
   }
   if (p.stream) hwy::FlushStream();
 }

@@ -78,6 +78,28 @@ struct SquaredDeviations {
 };
 
 template <class T, bool kBiased>
+struct Normalized {
+  using C = ComputeOf<T>;
+  using D = hn::ScalableTag<C>;
+  using V = hn::Vec<D>;
+  const Summed<T>& summed;
+  const T *gamma, *beta;
+  C mean, rstd;
+
+  HWY_INLINE V whole(int64_t i) const {
+    const V scaled = hn::Mul(standard(summed.whole(i)), load(D(), gamma + i));
+    if constexpr (kBiased) return hn::Add(scaled, load(D(), beta + i));
+    return scaled;
+  }
+  HWY_INLINE V first(int64_t i, size_t count) const {
+    const V scaled = hn::Mul(standard(summed.part(i, count)), load_n(D(), gamma + i, count));
+    if constexpr (kBiased) return hn::Add(scaled, load_n(D(), beta + i, count));
+    return scaled;
+  }
+  HWY_INLINE V standard(V s) const { return hn::Mul(hn::Sub(s, hn::Set(D(), mean)), hn::Set(D(), rstd)); }
+};
+
+template <class T, bool kBiased>
 void layernorm_row(const LayernormRows& p, int64_t row) {
   using C = ComputeOf<T>;
   const hn::ScalableTag<C> d;
@@ -85,32 +107,14 @@ void layernorm_row(const LayernormRows& p, int64_t row) {
                          static_cast<const T*>(p.residual.data) + row * p.residual.stride};
   const C n = static_cast<C>(p.cols);
   const C mean = reduce_row(d, p.cols, Add(), summed) / n;
-  const SquaredDeviations<T> squares{summed, mean};
-  const C variance = reduce_row(d, p.cols, Add(), squares) / n;
+  const C variance = reduce_row(d, p.cols, Add(), SquaredDeviations<T>{summed, mean}) / n;
   const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
   static_cast<C*>(p.mean)[row * p.mean_stride] = mean;
   static_cast<C*>(p.rstd)[row * p.rstd_stride] = rstd;
-
-  const T* gamma = static_cast<const T*>(p.gamma.data);
-  const T* beta = static_cast<const T*>(p.beta.data);
-  T* y = static_cast<T*>(p.y.data) + row * p.y.stride;
-  const auto mean_of_row = hn::Set(d, mean);
-  const auto rstd_of_row = hn::Set(d, rstd);
-  const auto normalized = [&](auto s) HWY_ATTR { return hn::Mul(hn::Sub(s, mean_of_row), rstd_of_row); };
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const bool stream = p.stream && can_stream(d, y);
-  int64_t i = 0;
-  for (; i + lanes <= p.cols; i += lanes) {
-    auto result = hn::Mul(normalized(summed.whole(i)), load(d, gamma + i));
-    if constexpr (kBiased) result = hn::Add(result, load(d, beta + i));
-    store_or_stream(d, result, y + i, stream);
-  }
-  if (i < p.cols) {
-    const auto count = static_cast<size_t>(p.cols - i);
-    auto result = hn::Mul(normalized(summed.part(i, count)), load_n(d, gamma + i, count));
-    if constexpr (kBiased) result = hn::Add(result, load_n(d, beta + i, count));
-    store_n(d, result, y + i, count);
-  }
+  const auto* gamma = static_cast<const T*>(p.gamma.data);
+  const auto* beta = static_cast<const T*>(p.beta.data);
+  write_row(d, Normalized<T, kBiased>{summed, gamma, beta, mean, rstd}, static_cast<T*>(p.y.data) + row * p.y.stride,
+            p.cols, p.stream);
 }
 
 template <class T>

@@ -89,13 +89,12 @@ ComputeOf<T> row_chunk(const ReduceTasks& p, int64_t outer, int64_t chunk) {
 
 // ---- inner > 1 ----
 
-// Rows [0, count) of one vector of columns, pairwise.
-template <class Combine, class D, class T>
-HWY_INLINE hn::Vec<D> tree(D d, const T* x, int64_t stride, Combine combine) {
-  const auto pair = [&](int64_t row)
-                        HWY_ATTR { return combine(load(d, x + row * stride), load(d, x + (row + 1) * stride)); };
+// Rows 0 to kTreeRows - 1 of one vector of columns, pairwise.
+template <class Combine, class LoadRow>
+HWY_INLINE auto tree(Combine combine, LoadRow row) {
   static_assert(kTreeRows == 8);
-  return combine(combine(pair(0), pair(2)), combine(pair(4), pair(6)));
+  return combine(combine(combine(row(0), row(1)), combine(row(2), row(3))),
+                 combine(combine(row(4), row(5)), combine(row(6), row(7))));
 }
 
 // Combines `rows` rows of a panel of `width` columns into into[], all columns alike: first the rows among themselves.
@@ -105,18 +104,22 @@ HWY_INLINE void add_rows(const T* x, int64_t stride, int64_t rows, int64_t width
   const Combine combine;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t j = 0;
+  const auto add = [&](auto row)
+                       HWY_ATTR { hn::Store(combine(hn::Load(d, into + j), tree(combine, row)), d, into + j); };
   if (rows == kTreeRows) {
     for (; j + lanes <= width; j += lanes) {
-      hn::Store(combine(hn::Load(d, into + j), tree(d, x + j, stride, combine)), d, into + j);
+      add([&](int64_t row) HWY_ATTR { return load(d, x + row * stride + j); });
     }
+    if (j < width) {
+      const auto count = static_cast<size_t>(width - j);
+      add([&](int64_t row) HWY_ATTR { return load_n(d, x + row * stride + j, count); });
+    }
+    return;
   }
   for (; j < width; j += lanes) {
     const auto count = static_cast<size_t>(HWY_MIN(lanes, width - j));
-    HWY_ALIGN ComputeOf<T> level[kTreeRows * hn::MaxLanes(d)];
-    for (int64_t row = 0; row < kTreeRows; ++row) {
-      hn::Store(row < rows ? load_n(d, x + row * stride + j, count) : combine.identity(d), d, level + row * lanes);
-    }
-    hn::Store(combine(hn::Load(d, into + j), tree(d, level, lanes, combine)), d, into + j);
+    add([&](int64_t row)
+            HWY_ATTR { return row < rows ? load_n(d, x + row * stride + j, count) : combine.identity(d); });
   }
 }
 

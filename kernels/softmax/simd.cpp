@@ -21,6 +21,7 @@
 #include "common/reduce_row-inl.h"
 #include "common/rows.h"
 #include "common/stream-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef ASSAY_KERNELS_SOFTMAX_SIMD  // once, not once a target
@@ -76,6 +77,7 @@ struct Logits {
   }
 };
 
+// exp(z - max), kept as they are computed. Meanwhile the next row is fetched, which memory would otherwise idle over.
 template <class T, bool kMasked, bool kKeep>
 struct Exponentials {
   using C = ComputeOf<T>;
@@ -84,9 +86,11 @@ struct Exponentials {
   const Logits<T, kMasked>& logits;
   C max;
   C* kept;
+  const T* next_x;
 
   HWY_INLINE V of(V z) const { return shifted_exp(D(), hn::Sub(z, hn::Set(D(), max)), hn::Set(D(), kExpShift<C>)); }
   HWY_INLINE V whole(int64_t i) const {
+    hwy::Prefetch(next_x + i);
     const V e = of(logits.whole(i));
     if constexpr (kKeep) hn::Store(e, D(), kept + i);
     return e;
@@ -96,30 +100,36 @@ struct Exponentials {
     if constexpr (kKeep) hn::Store(e, D(), kept + i);
     return e;
   }
-  HWY_INLINE V again(int64_t i) const { return kKeep ? hn::Load(D(), kept + i) : of(logits.whole(i)); }
-  HWY_INLINE V again(int64_t i, size_t count) const { return kKeep ? hn::Load(D(), kept + i) : part(i, count); }
 };
 
 template <class T, bool kMasked, bool kKeep>
-void softmax_row(const SoftmaxRows& p, const T* x, const T* mask, T* y, ComputeOf<T>* kept) {
+struct Shares {
+  using D = hn::ScalableTag<ComputeOf<T>>;
+  using V = hn::Vec<D>;
+  const Exponentials<T, kMasked, kKeep>& exponentials;
+  ComputeOf<T> share;
+
+  HWY_INLINE V whole(int64_t i) const {
+    if constexpr (kKeep) return scaled(hn::LoadU(D(), exponentials.kept + i));
+    return scaled(exponentials.of(exponentials.logits.whole(i)));
+  }
+  HWY_INLINE V first(int64_t i, size_t count) const {
+    if constexpr (kKeep) return scaled(load_n(D(), exponentials.kept + i, count));
+    return scaled(exponentials.of(exponentials.logits.any(i, count)));
+  }
+  HWY_INLINE V scaled(V e) const { return hn::Mul(e, hn::Set(D(), share)); }
+};
+
+template <class T, bool kMasked, bool kKeep>
+void softmax_row(const SoftmaxRows& p, const T* x, const T* mask, T* y, ComputeOf<T>* kept, const T* next_x) {
   using C = ComputeOf<T>;
   const hn::ScalableTag<C> d;
   const Logits<T, kMasked> logits{x, mask, static_cast<C>(p.scale)};
   // Whether a NaN is kept or dropped here, it makes the sum NaN below.
   const C max = reduce_row(d, p.cols, MaxOfNumbers(), logits);
-  const Exponentials<T, kMasked, kKeep> exponentials{logits, max, kept};
+  const Exponentials<T, kMasked, kKeep> exponentials{logits, max, kept, next_x};
   const C sum = reduce_row(d, p.cols, Add(), exponentials);
-  const auto share = hn::Set(d, C(1) / sum);
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const bool stream = p.stream && can_stream(d, y);
-  int64_t i = 0;
-  for (; i + lanes <= p.cols; i += lanes) {
-    store_or_stream(d, hn::Mul(exponentials.again(i), share), y + i, stream);
-  }
-  if (i < p.cols) {
-    const auto count = static_cast<size_t>(p.cols - i);
-    store_n(d, hn::Mul(exponentials.again(i, count), share), y + i, count);
-  }
+  write_row(d, Shares<T, kMasked, kKeep>{exponentials, C(1) / sum}, y, p.cols, p.stream);
 }
 
 template <class T, bool kMasked>
@@ -129,10 +139,11 @@ void softmax_typed(const SoftmaxRows& p, int thread, int64_t begin, int64_t end)
     const T* x = static_cast<const T*>(p.x.data) + row * p.x.stride;
     const T* mask = kMasked ? static_cast<const T*>(p.mask.data) + row * p.mask.stride : nullptr;
     T* y = static_cast<T*>(p.y.data) + row * p.y.stride;
+    const T* next_x = row + 1 < end ? x + p.x.stride : x;
     if (kept != nullptr) {
-      softmax_row<T, kMasked, true>(p, x, mask, y, kept);
+      softmax_row<T, kMasked, true>(p, x, mask, y, kept, next_x);
     } else {
-      softmax_row<T, kMasked, false>(p, x, mask, y, nullptr);
+      softmax_row<T, kMasked, false>(p, x, mask, y, nullptr, next_x);
     }
   }
   if (p.stream) hwy::FlushStream();
