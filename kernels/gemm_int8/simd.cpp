@@ -89,7 +89,7 @@ void describe(const Call& call, const assay::Describe& emit) {
 }  // namespace
 
 // Within the domain every sum fits 32 bits: differences are within +-255, or +-128 without zero points. A thread's
-// scratch is at most 504 x 256 of 2 bytes for A, 128 x 32 of 4 for B and 504 x 1024 partial sums of 4: 2.3 MiB; 64
+// scratch is at most 504 x 256 of 2 bytes for A, 128 x 128 of 4 for B and 504 x 1024 partial sums of 4: 2.3 MiB; 64
 // threads.
 ASSAY_KERNEL(gemm_int8, simd, .plan = make_plan, .workspace = workspace, .launch = launch, .describe = describe,
              .contract = {.interface_version = 1,
