@@ -1,0 +1,71 @@
+#include "subject.h"
+
+#include <cstdlib>
+
+#include "core/error.h"
+#include "fill/fill.h"
+#include "load/module.h"
+
+namespace assay::ratios {
+namespace {
+
+constexpr uint64_t kAlignment = 64;  // a cache line: the best case, for everyone
+
+const assay_kernel& find_kernel(const std::filesystem::path& modules, const ParsedId& id) {
+  const std::filesystem::path file = modules / (id.op + "_" + id.kernel + ".so");
+  if (!std::filesystem::exists(file)) throw UsageError("no module " + file.filename().string());
+  const assay_kernel* kernel = Module(file).find(id.op, id.kernel);
+  if (kernel == nullptr) throw UsageError(file.filename().string() + " has no kernel " + id.op + "/" + id.kernel);
+  return *kernel;
+}
+
+}  // namespace
+
+void FreeArena::operator()(std::byte* arena) const { std::free(arena); }
+
+Subject::Subject(const OpRegistry& ops, const std::filesystem::path& modules, const std::string& kernel_id, int threads)
+    : id_(kernel_id) {
+  const ParsedId parsed = parse_id(kernel_id);
+  const Op& op = ops.named(parsed.op);
+  case_ = op.make(parsed.fields);
+  kernel_ = &find_kernel(modules, parsed);
+  const std::vector<TensorSpec> tensors = op.tensors(case_);
+
+  const char* error = nullptr;
+  state_ = kernel_->create({1, 0}, &error);
+  if (state_ == nullptr) throw Error(error == nullptr ? "create failed" : error);
+  const Layout planned = lay_out(tensors, kAlignment, 0, Place::start, {});
+  call_ = std::make_unique<WireCall>(call_to_json(case_, tensors, planned, threads));
+  if (const char* refusal = kernel_->prepare(state_, &call_->get(), &plan_)) {
+    const std::string reason = refusal;
+    kernel_->destroy(state_);
+    throw Error("refused: " + reason);
+  }
+  const assay_workspace workspace = kernel_->workspace(plan_);
+  const Layout layout = lay_out(tensors, kAlignment, 0, Place::start,
+                                {workspace.bytes, std::max<uint64_t>(1, workspace.alignment), workspace.init != 0});
+
+  arena_.reset(static_cast<std::byte*>(std::aligned_alloc(page_size(), layout.total)));
+  std::fill_n(arena_.get(), layout.total, std::byte{0});
+  for (size_t i = 0; i < layout.regions.size(); ++i) {
+    const Region& region = layout.regions[i];
+    pointers_.push_back(arena_.get() + region.file_offset + region.base);
+    if (i == tensors.size()) continue;
+    bytes_ += tensors[i].elements() * size_of(tensors[i].dtype);
+    if (tensors[i].role != Role::output) {
+      fill_tensor(tensors[i], 1, arena_.get() + region.file_offset + region.first, threads);
+    }
+  }
+}
+
+Subject::~Subject() {
+  kernel_->release(state_, plan_);
+  kernel_->destroy(state_);
+}
+
+void Subject::launch() {
+  if (const char* error = kernel_->launch(plan_, nullptr, pointers_.data()))
+    throw Error("launch: " + std::string(error));
+}
+
+}  // namespace assay::ratios
