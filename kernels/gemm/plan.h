@@ -23,7 +23,7 @@ constexpr int64_t kTileRows = 504;
 constexpr int64_t kTileColumns = 1024;
 // Panels of B packed together when B is stored as rows of K, so that long pieces of rows are read.
 constexpr int64_t kPanels = 4;
-constexpr int64_t kMaxThreads = 64;
+constexpr int64_t kMaxThreads = 32;  // each has scratch of its own, and the whole is limited
 constexpr int64_t kScratchAlignment = 64;
 
 struct Matrix {

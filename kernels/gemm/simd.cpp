@@ -86,7 +86,7 @@ assay_workspace workspace(const Call& call) { return assay::gemm::workspace_of(c
 void describe(const Call& call, const assay::Describe& emit) { assay::gemm::describe_plan(call.plan<Plan>(), emit); }
 
 // Depth: at most kDepth sums in registers, then one a block. A thread's scratch is at most 504 x 256 for A, 256 x 64
-// for B and 504 x 1024 partial sums, of 8 bytes: 5.2 MiB; 64 threads.
+// for B and 504 x 1024 partial sums, of 8 bytes: 5.2 MiB.
 constexpr assay_contract contract_with(int32_t accumulator) {
   return {.interface_version = 1,
           .owner = assay::simd::kOwner,
@@ -99,7 +99,7 @@ constexpr assay_contract contract_with(int32_t accumulator) {
                          .split_k = 1,
                          .exp_kind = ASSAY_EXP_NONE},
           .nan_policy = ASSAY_NAN_PROPAGATES,
-          .workspace_limit = 64ull * 6 * 1024 * 1024,
+          .workspace_limit = assay::gemm::kMaxThreads * 6ull * 1024 * 1024,
           .alignment = 1};
 }
 constexpr assay_contract kDouble = contract_with(ASSAY_ACC_F64);

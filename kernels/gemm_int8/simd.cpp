@@ -89,8 +89,7 @@ void describe(const Call& call, const assay::Describe& emit) {
 }  // namespace
 
 // Within the domain every sum fits 32 bits: differences are within +-255, or +-128 without zero points. A thread's
-// scratch is at most 504 x 256 of 2 bytes for A, 128 x 128 of 4 for B and 504 x 1024 partial sums of 4: 2.3 MiB; 64
-// threads.
+// scratch is at most 504 x 256 of 2 bytes for A, 128 x 128 of 4 for B and 504 x 1024 partial sums of 4: 2.3 MiB.
 ASSAY_KERNEL(gemm_int8, simd, .plan = make_plan, .workspace = workspace, .launch = launch, .describe = describe,
              .contract = {.interface_version = 1,
                           .owner = assay::simd::kOwner,
@@ -100,7 +99,7 @@ ASSAY_KERNEL(gemm_int8, simd, .plan = make_plan, .workspace = workspace, .launch
                                       ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_LOAD,
                           .arithmetic = {.accumulator = ASSAY_ACC_I32, .split_k = 1, .intermediate = ASSAY_ACC_F64},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
-                          .workspace_limit = 64ull * 3 * 1024 * 1024,
+                          .workspace_limit = assay::gemm::kMaxThreads * 3ull * 1024 * 1024,
                           .alignment = 1})
 
 #endif
