@@ -20,6 +20,8 @@ Mapping::Mapping() {
 
 Mapping::~Mapping() { ::munmap(range_, kRange); }
 
+uint64_t Mapping::range_end() const { return range_begin() + kRange; }
+
 void Mapping::unmap() {
   if (cursor_ == mapped_from_) return;
   void* hole = ::mmap(range_ + mapped_from_, cursor_ - mapped_from_, PROT_NONE,

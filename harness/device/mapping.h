@@ -17,6 +17,10 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
+  // The reserved addresses: all that any launch was ever given, and the holes.
+  uint64_t range_begin() const { return reinterpret_cast<uint64_t>(range_); }
+  uint64_t range_end() const;
+
   // Base pointers of the regions, in order; nullptr for one of 0 bytes that is the last (no workspace).
   std::vector<void*> map(int arena_file, const std::vector<Region>& regions);
 

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"write_past_workspace", Verdict::memory, "workspace"}, Row{"last_unwritten", Verdict::memory, "unwritten"},
         Row{"do_nothing", Verdict::memory, "unwritten"}, Row{"scribble_input", Verdict::memory, "inputs"},
         Row{"allocate_without_bound", Verdict::memory, "256 MiB"}, Row{"leak", Verdict::memory, "heap grew"},
-        Row{"leave_process", Verdict::memory, "process(es) behind"}, Row{"keep_pointer", Verdict::memory, "wrote"},
+        Row{"leave_process", Verdict::memory, "left processes behind"}, Row{"keep_pointer", Verdict::memory, "wrote"},
         Row{"first_time_only", Verdict::wrong, "accuracy"}, Row{"pointer_cache", Verdict::wrong, "accuracy"},
         Row{"trust_workspace", Verdict::wrong, "accuracy"}, Row{"swallow_nan", Verdict::wrong, "accuracy", kNaN},
         Row{"ignore_input", Verdict::wrong, "accuracy"},

@@ -1,6 +1,7 @@
 #include "worker/examination.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <cmath>
 
@@ -121,7 +122,7 @@ class Examination {
     tensors_ = trial.tensors();
     outputs_ = trial.outputs();
     trial.map();
-    base_launches(trial);
+    if (!base_launches(trial)) return;
     repeats(trial);
     // From here on other trials take the arena.
     Trial::Setting moved = setting_;
@@ -144,28 +145,28 @@ class Examination {
   }
 
   // The answer under judgement: after a launch with other inputs at the same addresses, so that neither a cached nor a
-  // left-over answer can pass, and once more over another poison.
-  void base_launches(Trial& trial) {
+  // left-over answer can pass, and once more over another poison. False when there is no answer to judge.
+  bool base_launches(Trial& trial) {
     fill(trial, seed() + kStaleSeed);
     const Outputs stale = launch(trial, Poison::second);
     fill(trial, seed());
     base_ = launch(trial, Poison::first);
     const Outputs again = launch(trial, Poison::second);
-    look_for_unwritten(again);
+    if (!all_written(again)) {
+      unreached_ = "output was left unwritten";
+      return false;
+    }
     references_ = reference(trial, seed());
     for (const Reference& r : *references_) truth_.add(r);
     const CheckResult accuracy = judge(base_, *references_, sheet_.record.errors);
-    if (sheet_.find("unwritten")->outcome == Outcome::fail) {
-      sheet_.set("accuracy", Outcome::not_applicable, "output was left unwritten");
-    } else {
-      sheet_.set(accuracy);
-    }
+    sheet_.set(accuracy);
     const bool unmoved = accuracy.outcome == Outcome::fail && difference(base_, stale).empty();
     sheet_.set("fresh", unmoved ? Outcome::fail : Outcome::pass,
                unmoved ? "the answer is still that of the previous inputs" : "");
     note_output();
     note_seed(seed(), sheet_.record.errors);
     compare("same-run", again, ASSAY_SAME_RUN, "over another poison");
+    return true;
   }
 
   void repeats(Trial& trial) {
@@ -396,16 +397,19 @@ class Examination {
     return {};
   }
 
-  void look_for_unwritten(const Outputs& again) {
+  bool all_written(const Outputs& again) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const TensorSpec& spec = tensors_[outputs_[i]];
       // An inout that is read held a value before; what was not written there, accuracy sees.
       if (spec.role == Role::inout && spec.is_read) continue;
       const Unwritten found =
           find_unwritten(spec, base_[i].data(), again[i].data(), contract_.promised(ASSAY_SAME_RUN));
-      if (found.count > 0) return sheet_.set("unwritten", Outcome::fail, describe(spec, found));
+      if (found.count == 0) continue;
+      sheet_.set("unwritten", Outcome::fail, describe(spec, found));
+      return false;
     }
     sheet_.set("unwritten", Outcome::pass);
+    return true;
   }
 
   // Hash and trust of the answer under judgement.
@@ -459,23 +463,34 @@ class Examination {
 
   // Empty when the fault was near none of the case's buffers.
   std::string where_it_stepped(const nlohmann::json& fault) const {
-    if (fault.is_null() || fault.at("region").get<int64_t>() < 0) return {};
+    if (fault.is_null() || fault.at("region").get<int64_t>() == -1) return {};
+    const std::string did = fault.at("write").get<int>() != 0 ? "wrote " : "read ";
+    if (fault.at("region").get<int64_t>() == -2) return did + "where an earlier launch had its buffers, or far outside";
     const auto region = fault.at("region").get<size_t>();
     const std::string name = region < tensors_.size() ? tensors_[region].name : "workspace";
     const auto distance = fault.at("distance").get<int64_t>();
-    return std::string(fault.at("write").get<int>() != 0 ? "wrote " : "read ") +
+    return did +
            (distance > 0 ? "byte " + std::to_string(distance) + " beyond the end of "
                          : "byte " + std::to_string(-distance) + " before the start of ") +
            name;
   }
 
   void leave_no_process_behind() {
-    const std::vector<pid_t> strays =
-        stray_processes(court_.first->pid(), {court_.first->pid(), court_.second->pid(), court_.timing->pid()});
-    for (const pid_t stray : strays) ::kill(stray, SIGKILL);
-    if (strays.empty()) return;
+    size_t seen = 0;
+    // What is killed may have started more, which is adopted only when its parent is gone.
+    for (int round = 0; round < 50; ++round) {
+      const std::vector<pid_t> strays =
+          stray_processes(court_.first->pid(), {court_.first->pid(), court_.second->pid(), court_.timing->pid()});
+      if (strays.empty() && (round == 0 || round > 3)) break;
+      seen += strays.size();
+      court_.first->restart();
+      court_.second->restart();
+      for (const pid_t stray : strays) end_stray_process(stray);
+      ::usleep(5000);
+    }
+    if (seen == 0) return;
     if (CheckResult* growth = sheet_.find("growth")) growth->outcome = Outcome::pass;  // this says more
-    sheet_.set("growth", Outcome::fail, "left " + std::to_string(strays.size()) + " process(es) behind");
+    sheet_.set("growth", Outcome::fail, "left processes behind: " + std::to_string(seen));
   }
 
   const Court& court_;

@@ -17,6 +17,7 @@ constexpr uint64_t kNear = uint64_t{1} << 20;  // a hole's width
 // Read by the handler, written between launches.
 struct Watched {
   int socket = -1;
+  MappedBuffer range;
   size_t count = 0;
   std::array<MappedBuffer, kMostBuffers> buffers{};
 };
@@ -40,7 +41,7 @@ char* append(char* at, int64_t value) {
 
 void on_fault(int number, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  int64_t region = -1, distance = 0;
+  int64_t region = address >= watched.range.begin && address < watched.range.end ? -2 : -1, distance = 0;
   for (size_t i = 0; i < watched.count; ++i) {
     const MappedBuffer& b = watched.buffers[i];
     const int64_t beyond =
@@ -72,8 +73,9 @@ void on_fault(int number, siginfo_t* info, void* context) {
 
 }  // namespace
 
-void report_faults(int socket) {
+void report_faults(int socket, MappedBuffer range) {
   watched.socket = socket;
+  watched.range = range;
   static std::array<char, 64 << 10> stack;  // a kernel that overflows its stack has none left for the handler
   stack_t alternate{};
   alternate.ss_sp = stack.data();
@@ -85,7 +87,7 @@ void report_faults(int socket) {
   for (const int number : {SIGSEGV, SIGBUS}) ::sigaction(number, &action, nullptr);
 }
 
-void watch_buffers(std::vector<MappedBuffer> buffers) {
+void watch_buffers(const std::vector<MappedBuffer>& buffers) {
   watched.count = std::min(buffers.size(), kMostBuffers);
   std::copy_n(buffers.begin(), watched.count, watched.buffers.begin());
 }

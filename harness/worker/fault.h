@@ -15,8 +15,8 @@ struct MappedBuffer {
 
 // From now on SIGSEGV and SIGBUS send {"fault": {"region": i, "distance": d, "write": 0|1}} on `socket` before the
 // process dies of them as usual. d > 0: bytes beyond the end (1 is the first); d < 0: bytes before the start (-1 is the
-// last). An address near no buffer sends region -1.
-void report_faults(int socket);
-void watch_buffers(std::vector<MappedBuffer> buffers);
+// last). Near no buffer but inside `range`, which holds all that any launch was given, is region -2; anywhere else -1.
+void report_faults(int socket, MappedBuffer range);
+void watch_buffers(const std::vector<MappedBuffer>& buffers);
 
 }  // namespace assay

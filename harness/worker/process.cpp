@@ -95,6 +95,12 @@ std::vector<pid_t> stray_processes(pid_t of_process, const std::vector<pid_t>& e
   return found;
 }
 
+void end_stray_process(pid_t pid) {
+  ::kill(pid, SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
 void die_with_parent(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);

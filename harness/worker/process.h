@@ -71,6 +71,9 @@ uint64_t own_memory(pid_t pid);
 // Children of this process (adopted orphans included) and of `of_process`, that are not in `expected`.
 std::vector<pid_t> stray_processes(pid_t of_process, const std::vector<pid_t>& expected);
 
+// Kills and reaps one that this process has adopted.
+void end_stray_process(pid_t pid);
+
 // For a child's main(): die when `parent` dies, at once if it already has.
 void die_with_parent(pid_t parent);
 

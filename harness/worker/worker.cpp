@@ -53,7 +53,9 @@ class Planned {
 
 class Worker {
  public:
-  explicit Worker(int socket) : channel_(socket) {}
+  explicit Worker(int socket) : channel_(socket) {
+    report_faults(socket, {mapping_.range_begin(), mapping_.range_end()});
+  }
 
   void serve() {
     while (true) {
@@ -114,7 +116,7 @@ class Worker {
       const uint64_t begin = reinterpret_cast<uint64_t>(pointers_[i]) + (regions[i].first - regions[i].base);
       buffers.push_back({begin, begin + regions[i].bytes});
     }
-    watch_buffers(std::move(buffers));
+    watch_buffers(buffers);
     return {{"ok", true}};
   }
 
@@ -191,7 +193,6 @@ class Worker {
 }  // namespace
 
 void serve_worker(int socket) {
-  report_faults(socket);
   Worker worker(socket);
   try {
     worker.serve();
