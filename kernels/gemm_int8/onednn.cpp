@@ -55,5 +55,5 @@ ASSAY_KERNEL(gemm_int8, onednn, .target = "cpu", .plan = plan, .workspace = oned
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_I32, .split_k = 1, .intermediate = ASSAY_ACC_F32},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
-                          .workspace_limit = uint64_t{1} << 30,
+                          .workspace_limit = uint64_t{256} << 20,
                           .may_allocate = 1})

@@ -67,5 +67,5 @@ ASSAY_KERNEL(layernorm_residual, onednn, .target = "cpu", .plan = plan, .workspa
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1},
                           .nan_policy = ASSAY_NAN_PROPAGATES,
-                          .workspace_limit = uint64_t{1} << 32,
+                          .workspace_limit = uint64_t{256} << 20,
                           .may_allocate = 1})

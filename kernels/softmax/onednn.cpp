@@ -61,5 +61,5 @@ ASSAY_KERNEL(softmax, onednn, .target = "cpu", .plan = plan, .workspace = onednn
                                          .exp_kind = ASSAY_EXP_ACCURATE,
                                          .flushes_subnormals = 1},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
-                          .workspace_limit = uint64_t{1} << 32,
+                          .workspace_limit = uint64_t{256} << 20,
                           .may_allocate = 1})
