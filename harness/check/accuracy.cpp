@@ -146,7 +146,8 @@ class Judge {
     ++totals_.rounded;
     if (got != want) {
       ++totals_.misrounded;
-      totals_.sum_signed_ulps += static_cast<double>(position<T>(got) - position<T>(want));
+      const auto from = static_cast<__int128>(position<T>(want));  // ends of f64 lie too far apart for 64 bits
+      totals_.sum_signed_ulps += static_cast<double>(position<T>(got) - from);
     }
     if (!(e > 0 && finite(e))) return;
     const double signed_q = std::clamp(((got - hi) - lo) / e, -kLargestQ, kLargestQ);

@@ -2,6 +2,7 @@
 // slice that must not reach another slice does not. A probe that is wrong here would accuse every kernel.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "oracle_run.h"
@@ -10,11 +11,6 @@ namespace assay {
 namespace {
 
 using namespace testing;
-
-const OpRegistry& registry() {
-  static const OpRegistry ops = make_op_registry();
-  return ops;
-}
 
 // The bits a perfect kernel would give, all outputs one after the other.
 std::vector<uint64_t> rounded(const std::vector<Reference>& references) {
@@ -95,6 +91,66 @@ TEST(Probes, ASliceOfNanReachesNoOtherSlice) {
     }
   }
   EXPECT_GT(all_probes, 200);
+}
+
+TEST(Probes, APowerOfTwoGoesThroughUnchanged) {
+  int64_t elements = 0;
+  for (const auto& op : registry().all()) {
+    for (const Case& c : op->cases(Tier::smoke)) {
+      const Inputs before(*op, c);
+      for (const ScaleRelation& law : op->scale_relations(c)) {
+        SCOPED_TRACE(c.id() + " " + law.input + " -> " + law.output);
+        Inputs after(*op, c);
+        for (size_t t = 0; t < after.specs.size(); ++t) {
+          const TensorSpec& spec = after.specs[t];
+          for (int64_t i = 0; spec.name == law.input && i < spec.elements(); ++i) {
+            const int64_t at = offset_of(spec, i);
+            const double x = load(spec.dtype, after.storage[t].data(), at);
+            store_bits(spec.dtype, after.storage[t].data(), at, encode(spec.dtype, 4 * x));
+          }
+        }
+        const std::vector<Reference> want = op->oracle(c, before.views, 1), got = op->oracle(c, after.views, 1);
+        for (size_t k = 0; k < want.size(); ++k) {
+          if (want[k].tensor != law.output) continue;
+          for (size_t i = 0; i < want[k].size(); ++i) {
+            if (!std::isfinite(want[k].hi[i]) || !std::isfinite(got[k].hi[i])) continue;
+            ASSERT_EQ(got[k].hi[i], std::ldexp(want[k].hi[i], 2 * law.power)) << i;
+            ++elements;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(elements, 10000);
+}
+
+// Where a leading part has the same inputs, it has the same outputs; where not (a fill that looks at the shape), the
+// check says so itself.
+TEST(Probes, ALeadingPartComputedAloneIsTheSame) {
+  for (const auto& op : registry().all()) {
+    int parts = 0;
+    for (const Case& c : op->cases(Tier::smoke)) {
+      const std::optional<Case> part = op->leading_part(c);
+      if (!part) continue;
+      const Inputs whole(*op, c), alone(*op, *part);
+      bool same_inputs = true;
+      for (size_t t = 0; t < alone.specs.size(); ++t) {
+        const TensorSpec& spec = alone.specs[t];
+        for (int64_t i = 0; spec.role != Role::output && spec.is_read && i < spec.elements(); ++i) {
+          same_inputs =
+              same_inputs && encode(spec.dtype, alone.views[t].at(i)) == encode(spec.dtype, whole.views[t].at(i));
+        }
+      }
+      if (!same_inputs) continue;
+      const std::vector<Reference> want = op->oracle(c, whole.views, 1), got = op->oracle(*part, alone.views, 1);
+      for (size_t k = 0; k < got.size(); ++k) {
+        const size_t n = got[k].size();
+        EXPECT_TRUE(same_bits(got[k].hi, {want[k].hi.begin(), want[k].hi.begin() + static_cast<int64_t>(n)})) << c.id();
+      }
+      ++parts;
+    }
+    EXPECT_GT(parts, 10) << op->name();
+  }
 }
 
 }  // namespace

@@ -282,55 +282,5 @@ TEST(ReduceCases, OutputsProveSomething) {
   EXPECT_EQ(testing::mistrusted(op(), op().cases(Tier::ci)), std::vector<std::string>{});
 }
 
-TEST(ReduceCases, DeclaredLawsHoldForTheOracle) {
-  int tried = 0;
-  for (const Case& c : op().cases(Tier::ci)) {
-    if (c.integer("outer") * c.integer("n") * c.integer("inner") > 50000) continue;
-    const Problem base(op(), c);
-    const Reference before = base.oracle()[0];
-    const auto differing = [&](const Problem& other) {
-      const Reference after = other.oracle()[0];
-      int64_t differ = 0;
-      for (size_t i = 0; i < before.size(); ++i) {
-        differ += round_to(before.dtype, before.hi[i]) != round_to(before.dtype, after.hi[i]);
-      }
-      return differ;
-    };
-    for (const Sensitivity& s : op().sensitivities(c)) {
-      Problem other(op(), c);
-      ASSERT_EQ(s.tensor, "x");
-      fill_tensor(other.specs[0], 991, other.storage[0].data());
-      EXPECT_GT(differing(other), 0) << c.id();
-      ++tried;
-    }
-  }
-  EXPECT_GT(tried, 40);
-  const Case c = parse("kind=sum,outer=3,n=7,inner=4,pad=2,dtype=f32");
-  const Problem base(op(), c);
-  const Reference before = base.oracle()[0];
-  for (const RowIndependence& law : op().row_independence(c)) {
-    Problem other(op(), c);
-    for (int64_t i = 0; i < 84; ++i) {
-      const int64_t index[3] = {i / 28, i / 4 % 7, i % 4};
-      if (index[law.input_axis] != 1) continue;
-      other.put(0, i, NAN);
-    }
-    const Reference after = other.oracle()[0];
-    for (size_t i = 0; i < 12; ++i) {
-      const size_t index[2] = {i / 4, i % 4};
-      EXPECT_EQ(std::isnan(after.hi[i]), index[law.output_axis] == 1) << i;
-    }
-  }
-  for (const char* kind : {"sum", "max"}) {
-    const Case scaled_case = c.with({{"kind", kind}});
-    const Problem plain(op(), scaled_case);
-    Problem scaled(op(), scaled_case);
-    ASSERT_EQ(op().scale_relations(scaled_case).size(), 1u);
-    scaled.specs[0].fill.scale = 8;
-    fill_tensor(scaled.specs[0], 1, scaled.storage[0].data());
-    for (size_t i = 0; i < 12; ++i) EXPECT_EQ(scaled.oracle()[0].hi[i], 8 * plain.oracle()[0].hi[i]);
-  }
-}
-
 }  // namespace
 }  // namespace assay

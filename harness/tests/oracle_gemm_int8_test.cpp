@@ -238,27 +238,5 @@ TEST(GemmInt8Cases, OutputsProveSomething) {
   EXPECT_EQ(testing::mistrusted(op(), op().cases(Tier::ci)), std::vector<std::string>{});
 }
 
-TEST(GemmInt8Cases, DeclaredSensitivitiesChangeTheRoundedResult) {
-  int tried = 0;
-  for (const Case& c : op().cases(Tier::ci)) {
-    const Problem base(op(), c);
-    const Reference before = base.oracle()[0];
-    for (const Sensitivity& s : op().sensitivities(c)) {
-      Problem other(op(), s.changed ? *s.changed : c);
-      for (size_t t = 0; t < other.specs.size(); ++t) {
-        if (other.specs[t].name == s.tensor) fill_tensor(other.specs[t], 991, other.storage[t].data());
-      }
-      const Reference after = other.oracle()[0];
-      int64_t differ = 0;
-      for (size_t i = 0; i < before.size(); ++i) {
-        differ += round_to(DType::i8, before.hi[i]) != round_to(DType::i8, after.hi[i]);
-      }
-      EXPECT_GT(differ, 0) << c.id() << " " << s.what;
-      ++tried;
-    }
-  }
-  EXPECT_GT(tried, 200);
-}
-
 }  // namespace
 }  // namespace assay
