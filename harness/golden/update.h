@@ -29,6 +29,7 @@ enum class Extent {
 // facts throws UsageError: the lines that stay would be mislabelled.
 std::vector<GoldenChange> plan_truth_update(const std::filesystem::path& folder,
                                             const std::map<std::string, TruthFile>& computed, Extent extent);
+// For observed goldens `complete` takes away what was approved of a kernel that fails now: use it to tidy up only.
 std::vector<GoldenChange> plan_observed_update(const std::filesystem::path& folder, const Platform& platform,
                                                const std::map<std::string, ObservedFile>& computed, Extent extent);
 
