@@ -19,7 +19,7 @@ struct Input {
 };
 struct Fills {
   Input a, b;
-  double target = 40;   // magnitude of the outputs
+  double target = 40;   // deviation of the outputs
   bool dyadic = false;  // scales are powers of two, so that ties occur and everything is exact
 };
 
@@ -35,7 +35,7 @@ Fills fills_of(const Case& c) {
   if (fill == "int8_full") return {full, full};
   if (fill == "int8_extreme") return {extreme, extreme, 120};  // a third saturates
   if (fill == "integers") return {integers, integers, 40, true};
-  if (fill == "ones") return {ones, ones, 60, true};
+  if (fill == "ones") return {ones, ones, 40, true};
   if (fill == "index") return {index, integers, 40, true};
   if (fill == "onehot" || fill == "identity") return {{{.generator = fill}, share, std::sqrt(share)}, index, 40, true};
   throw UsageError("case of gemm_int8: fill '" + fill +
@@ -43,12 +43,14 @@ Fills fills_of(const Case& c) {
                    "ones, index, onehot or identity");
 }
 
-// Typical magnitude of the sums: mean plus deviation of k products of independent elements less their zero points.
-double spread_of(const Fills& fills, double k, double za, double zb) {
+// What the sums are multiplied by to fill int8. Mean and deviation are those of k products of independent elements less
+// their zero points; where the mean dominates it is kept well inside, for the zero point of y to be added.
+double factor_of(const Fills& fills, double k, double za, double zb) {
   const double a = fills.a.mean - za, b = fills.b.mean - zb;
   const double square =
       (a * a + fills.a.deviation * fills.a.deviation) * (b * b + fills.b.deviation * fills.b.deviation);
-  return std::fabs(k * a * b) + std::sqrt(k * std::max(square - a * a * b * b, 0.0)) + 1;
+  const double deviation = std::sqrt(k * std::max(square - a * a * b * b, 0.0));
+  return std::min(fills.target / std::max(deviation, 1.0), 60 / std::max(std::fabs(k * a * b), 1.0));
 }
 
 double power_of_two_below(double x) {
@@ -119,7 +121,7 @@ class GemmInt8Op final : public Op {
                           : FillSpec{.generator = "uniform", .scale = least, .shift = least};
     };
     constexpr double kScaleOfA = 0x1p-7, kScaleOfB = 0x1p-6;
-    const double factor = fills.target / spread_of(fills, static_cast<double>(k), c.real("za"), c.real("zb"));
+    const double factor = factor_of(fills, static_cast<double>(k), c.real("za"), c.real("zb"));
     const double scale_y =
         fills.dyadic ? kScaleOfA * kScaleOfB / power_of_two_below(factor) : 1.5 * kScaleOfA * kScaleOfB / factor;
     const auto vector = [](const char* name, int64_t length, const FillSpec& fill) {

@@ -81,7 +81,7 @@ void add_fills(CaseList& list) {
         if (fills[f] == "shifted" && kDTypes[d] == "bf16") continue;  // its eight bits keep nothing of the deviations
         const std::string fill = of(kDTypes[d]) + ",fill=" + fills[f];
         list.add(d % 2 == (f + kind) % 2 ? Tier::ci : Tier::nightly, kKinds[kind] + shape(33, 47, 1) + fill);
-        list.add(d == (f + kind) % 4 ? Tier::ci : Tier::nightly, kKinds[kind] + shape(3, 70, 29) + ",pad=2" + fill);
+        list.add(d == (f + kind) % 4 ? Tier::ci : Tier::nightly, kKinds[kind] + shape(3, 50, 29) + ",pad=2" + fill);
       }
     }
   }
