@@ -25,26 +25,49 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What --resume continues: the flags of the run, as they were given then.
-Options resumed(const Options& options) {
-  for (size_t i = 1; i < options.argv.size(); ++i) {
-    const std::string& argument = options.argv[i];
-    if (argument == "--json" || argument.rfind("--resume=", 0) == 0) continue;
-    if (argument == "--resume") {
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
+  return all;
+}
+
+// The arguments without those that say where the run is and how it is told.
+std::vector<std::string> question(const std::vector<std::string>& argv) {
+  std::vector<std::string> rest;
+  for (size_t i = 0; i < argv.size(); ++i) {
+    if (argv[i] == "--resume" || argv[i] == "--out") {
       ++i;
-      continue;
+    } else if (argv[i] != "--json" && argv[i].rfind("--resume=", 0) != 0 && argv[i].rfind("--out=", 0) != 0) {
+      rest.push_back(argv[i]);
     }
-    throw UsageError("--resume: takes everything else from the run it continues; leave out " + argument);
   }
+  return rest;
+}
+
+// A run that --resume can continue: the flags are those it was asked with.
+Options resumed(const Options& options) {
   const Run run = read_run(options.resume);
   if (run.asked.command != options.command) {
     throw UsageError("--resume " + options.resume.string() + ": is a run of '" + run.asked.command + "'; use assay " +
                      run.asked.command + " --resume");
   }
+  const std::vector<std::string> given = question(options.argv);
+  if (given.size() > 1 && given != question(run.asked.argv)) {
+    throw UsageError("--resume " + options.resume.string() + ": was asked '" + joined(question(run.asked.argv)) +
+                     "'; leave the other flags out, they are taken from the run");
+  }
   Options again = parse_options(run.asked.argv);
   again.resume = options.resume;
   again.json = options.json;
   return again;
+}
+
+// Killed before run.json was there: nothing was recorded, and the run begins again in its folder.
+bool never_began(const fs::path& run) {
+  std::error_code error;
+  if (!fs::is_directory(run, error) || fs::exists(run / "run.json", error)) return false;
+  const fs::path records = run / "records.jsonl";
+  return !fs::exists(records, error) || fs::file_size(records, error) == 0;
 }
 
 fs::path default_out(const Options& options, const fs::path& root) {
@@ -57,12 +80,6 @@ fs::path default_out(const Options& options, const fs::path& root) {
   fs::path out = first;
   for (int i = 2; fs::exists(out); ++i) out = first.string() + "." + std::to_string(i);
   return out;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
-  return all;
 }
 
 Run describe_run(const Options& options, const Plan& plan) {
@@ -114,7 +131,8 @@ Timing timing_of(const std::string& command) {
 }  // namespace
 
 int run_command(const Options& given) {
-  const Options options = given.resume.empty() ? given : resumed(given);
+  const bool goes_on = !given.resume.empty() && !never_began(given.resume);
+  const Options options = goes_on ? resumed(given) : given;
   const Trees trees = find_trees(options);
   const Policy policy = read_policy(trees.policy());
   const OpRegistry ops = make_op_registry();
@@ -130,8 +148,9 @@ int run_command(const Options& given) {
                        : !options.out.empty()  ? options.out
                                                : default_out(options, trees.root);
   Run run = describe_run(options, plan);
-  RunFolder folder = options.resume.empty() ? RunFolder::create(out) : RunFolder::resume(out);
-  if (!options.resume.empty()) {
+  RunFolder folder =
+      fs::exists(out / "records.jsonl") && !options.resume.empty() ? RunFolder::resume(out) : RunFolder::create(out);
+  if (goes_on) {
     const Run before = read_run(out);
     require_same_kernels(before, run);
     run.started = before.started;

@@ -77,7 +77,8 @@ std::vector<LoadedLibrary> JudgeClient::libraries() {
   std::vector<LoadedLibrary> found;
   const json answer = impl_->ask({{"do", "libraries"}});
   for (const json& library : answer.at("libraries")) {
-    found.push_back({library.at("path"), library.at("build_id"), library.at("version")});
+    found.push_back(
+        {.path = library.at("path"), .version = library.at("version"), .build_id = library.at("build_id")});
   }
   return found;
 }
