@@ -1,8 +1,113 @@
+// golden verify | diff | update. Without --run it is about truth goldens, which the oracles here recompute; with --run
+// about the observed goldens of that run's platform, which are that run's own records.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
 #include "cli/commands.h"
+#include "cli/loaded.h"
+#include "cli/paths.h"
+#include "cli/progress.h"
 #include "core/error.h"
+#include "gate/filter.h"
+#include "gate/goldens.h"
+#include "golden/update.h"
+#include "record/run_folder.h"
 
 namespace assay {
+namespace {
 
-int golden_command(const Options&) { throw UsageError("golden: not in this build"); }
+bool in_ci() {
+  const char* ci = std::getenv("CI");
+  return ci != nullptr && *ci != '\0';
+}
+
+// Truth is about cases, so a filter here may not name a kernel.
+std::vector<Filter> case_filters(const Options& options, const OpRegistry& ops) {
+  std::vector<KernelInfo> every_op;
+  for (const auto& op : ops.all()) {
+    KernelInfo kernel;
+    kernel.op = op->name();
+    kernel.name = "oracle";
+    every_op.push_back(kernel);
+  }
+  std::vector<Filter> filters;
+  for (const std::string& text : options.filters) {
+    if (!parse_id(text).kernel.empty()) {
+      throw UsageError("--filter " + text + ": truth goldens are of cases, not of kernels; leave '/" +
+                       parse_id(text).kernel + "' out");
+    }
+    filters.emplace_back(text, ops, every_op);
+  }
+  return filters;
+}
+
+std::vector<GoldenChange> truth_changes(const Options& options, const std::filesystem::path& folder) {
+  const OpRegistry ops = make_op_registry();
+  const std::vector<Filter> filters = case_filters(options, ops);
+  const auto wanted = [&](const Case& c) {
+    KernelInfo oracle;
+    oracle.op = c.op();
+    oracle.name = "oracle";
+    for (const Filter& filter : filters) {
+      if (filter.matches(oracle, c)) return true;
+    }
+    return filters.empty();
+  };
+  size_t computed = 0;
+  const bool terminal = is_terminal(stderr);
+  const auto progress = [&](const TruthProgress& now) {
+    computed = now.total;
+    if (terminal) fmt::print(stderr, "\r\033[K{}/{}  {:.60}", now.done, now.total, now.next);
+  };
+  const std::map<std::string, TruthFile> truths = compute_truths(ops, Tier::ci, options.threads, wanted, progress);
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  if (truths.empty()) throw UsageError("golden: the filters match no case of tier ci");
+  fmt::print("{} truths of {} ops recomputed\n", computed, truths.size());
+  return plan_truth_update(folder / "truth", truths, filters.empty() ? Extent::complete : Extent::partial);
+}
+
+// A whole ci run says everything there is on its platform; any other leaves the lines it has nothing to say about.
+Extent extent_of(const Run& run) {
+  const bool whole = run.asked.tier == "ci" && run.asked.filter.empty() && run.asked.shard.empty() &&
+                     run.asked.command != "bench" && run.planned == run.recorded;
+  return whole ? Extent::complete : Extent::partial;
+}
+
+std::vector<GoldenChange> observed_changes(const Options& options, const std::filesystem::path& folder) {
+  if (!options.filters.empty()) throw UsageError("golden --run: takes the run as it is; filter when running it");
+  const Run run = read_run(options.run_folder);
+  if (!run.exit_code) throw UsageError(options.run_folder.string() + ": is not finished; resume it first");
+  const auto fact = [&](const char* name) -> std::string {
+    const auto found = run.environment.find(name);
+    if (found == run.environment.end()) {
+      throw UsageError(options.run_folder.string() + "/run.json: environment: has no '" + name + "'; run again");
+    }
+    return found->second;
+  };
+  std::set<std::string> modules;
+  for (const KernelEntry& kernel : run.kernels) modules.insert(kernel.module);
+  const Platform platform{fact("cpu.instruction_sets"), run.threads, computing_libraries(run.libraries, modules)};
+  if (platform.key() != fact("golden.platform")) {
+    throw UsageError(options.run_folder.string() + ": its libraries, loaded later than its kernels, are not those it " +
+                     "was judged by; nothing can be approved from it");
+  }
+  const std::vector<Record> records = read_records(options.run_folder);
+  return plan_observed_update(folder / "observed", platform, observed_from(records), extent_of(run));
+}
+
+}  // namespace
+
+int golden_command(const Options& options) {
+  const std::filesystem::path folder = source_root(options) / "golden";
+  const bool updates = options.subcommand == "update";
+  if (updates && in_ci()) apply_changes({}, true);  // refuses before hours are spent
+  const std::vector<GoldenChange> changes =
+      options.run_folder.empty() ? truth_changes(options, folder) : observed_changes(options, folder);
+  fmt::print("{}", diff_text(changes));
+  if (changes.empty()) fmt::print("the goldens hold\n");
+  if (updates) apply_changes(changes, in_ci());
+  return options.subcommand == "verify" && !changes.empty() ? 1 : 0;
+}
 
 }  // namespace assay

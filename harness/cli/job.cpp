@@ -1,7 +1,8 @@
 #include "cli/job.h"
 
+#include "cli/paths.h"
 #include "gate/program.h"
-#include "record/verdict.h"
+#include "measure/environment.h"
 
 namespace assay {
 namespace {
@@ -19,12 +20,6 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
   return arguments;
 }
 
-void no_goldens(Record& record) {
-  for (const char* check : {"truth", "golden-bits", "statistical"}) {
-    record.checks.push_back(check_result(check, Outcome::no_baseline, "no goldens are read yet"));
-  }
-}
-
 }  // namespace
 
 JudgeSettings limited(JudgeSettings settings, const Policy& policy) {
@@ -33,7 +28,7 @@ JudgeSettings limited(JudgeSettings settings, const Policy& policy) {
   return settings;
 }
 
-RunJob make_job(const Options& options, const Trees&, const Policy& policy, const Plan& plan, const OpRegistry&) {
+RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, const Goldens& goldens) {
   RunJob job;
   job.plan = &plan;
   job.policy = &policy;
@@ -43,8 +38,15 @@ RunJob make_job(const Options& options, const Trees&, const Policy& policy, cons
   job.sampling.cold_samples = tier.cold_samples;
   job.sampling.seconds_at_most = tier.sampling_seconds;
   job.repro_arguments = [options](const KernelInfo& kernel) { return repro_arguments(options, kernel); };
-  job.apply_goldens = no_goldens;
+  job.apply_goldens = [&goldens](const KernelInfo& kernel, Record& record) { goldens.apply(kernel, record); };
   return job;
+}
+
+Platform platform_of(const Options& options, const Loaded& loaded) {
+  std::set<std::string> modules;
+  for (const KernelInfo& kernel : loaded.kernels) modules.insert(kernel.module.filename().string());
+  return {environment_facts().at("cpu.instruction_sets"), options.threads,
+          computing_libraries(loaded.libraries, modules)};
 }
 
 }  // namespace assay

@@ -1,17 +1,54 @@
 #include "cli/loaded.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace assay {
+namespace {
+
+struct Module {
+  std::vector<KernelInfo> kernels;
+  std::vector<LoadedLibrary> libraries;
+};
+
+// As in a run: a judge that dies is replaced once and the question repeated.
+Module load_module(const StartJudge& start, std::unique_ptr<Judge>& judge, const std::filesystem::path& file) {
+  std::string deaths;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      if (!judge) judge = start();
+      Module module{judge->load(file), {}};
+      module.libraries = judge->libraries();
+      return module;
+    } catch (const JudgeDied& e) {
+      judge.reset();
+      deaths += (deaths.empty() ? "" : "; then: ") + std::string(e.what());
+    }
+  }
+  throw UsageError(file.string() + ": loading it ended the judge twice: " + deaths);
+}
+
+}  // namespace
+
+std::vector<LoadedLibrary> merged(std::vector<LoadedLibrary> all, const std::vector<LoadedLibrary>& more) {
+  for (const LoadedLibrary& library : more) {
+    const auto same = [&](const LoadedLibrary& known) { return known.path == library.path; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(library);
+  }
+  return all;
+}
 
 Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::path>& modules, const OpRegistry& ops) {
   Loaded loaded;
-  auto judge = std::make_shared<std::unique_ptr<Judge>>(start());
-  for (const std::filesystem::path& module : modules) {
+  auto judge = std::make_shared<std::unique_ptr<Judge>>();
+  for (const std::filesystem::path& file : modules) {
     try {
-      for (KernelInfo& kernel : (*judge)->load(module)) {
+      Module module = load_module(start, *judge, file);
+      loaded.libraries = merged(std::move(loaded.libraries), module.libraries);
+      for (KernelInfo& kernel : module.kernels) {
         if (ops.find(kernel.op) == nullptr) {
-          loaded.broken.push_back(module.string() + ": kernel " + kernel.op + "/" + kernel.name +
+          loaded.broken.push_back(file.string() + ": kernel " + kernel.op + "/" + kernel.name +
                                   " is of an op that this build does not have");
         } else {
           loaded.kernels.push_back(std::move(kernel));
@@ -19,9 +56,6 @@ Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::
       }
     } catch (const UsageError& e) {
       loaded.broken.emplace_back(e.what());
-    } catch (const JudgeDied& e) {
-      loaded.broken.push_back(module.string() + ": loading it ended the judge: " + e.what());
-      *judge = start();
     }
   }
   if (loaded.kernels.empty()) {

@@ -12,9 +12,13 @@ namespace assay {
 
 struct Loaded {
   std::vector<KernelInfo> kernels;
-  std::vector<std::string> broken;  // modules that could not be used, each with its reason
-  StartJudge start_judge;           // gives the judge that loaded them first, then new ones
+  std::vector<std::string> broken;       // modules that could not be used, each with its reason
+  std::vector<LoadedLibrary> libraries;  // that the modules brought with them
+  StartJudge start_judge;                // gives the judge that loaded them first, then new ones
 };
+
+// Both, each path once.
+std::vector<LoadedLibrary> merged(std::vector<LoadedLibrary> all, const std::vector<LoadedLibrary>& more);
 
 // A module that cannot be used, kills the judge, or has a kernel of an op this build does not know does not keep the
 // others from loading. Throws UsageError when not one can be used.

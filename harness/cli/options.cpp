@@ -115,7 +115,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
   for (const auto& [name, what] :
        {std::pair{"verify", "do the goldens still hold?"}, std::pair{"diff", "what update would change"},
         std::pair{"update", "rewrite them; refused when CI is set"}}) {
-    add_flags(*golden->add_subcommand(name, what), kModules | kSelection, o, texts);
+    CLI::App* sub = golden->add_subcommand(name, what);
+    sub->add_option("--root", o.root, "source tree whose golden/ it is about");
+    sub->add_option("--run", o.run_folder, "the observed goldens, from that run; without it the truth goldens");
+    sub->add_option("--filter", o.filters, "op[:field=value,...]: those cases only")->allow_extra_args(false);
+    sub->add_option("--threads", o.threads, "CPU threads of the oracles")->check(CLI::Range(1, 1024));
   }
   command("env", "this machine, its libraries and compiler, as run.json records them", kModules | kJson);
   CLI::App* repro = command("repro", "run one case and print every check", kModules | kBase | kExplain);

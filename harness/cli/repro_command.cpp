@@ -8,6 +8,7 @@
 #include "cli/loaded.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "cli/trees.h"
 #include "core/error.h"
 #include "gate/filter.h"
 #include "gate/nearest.h"
@@ -68,7 +69,8 @@ int repro_command(const Options& options) {
   }
   const Plan plan = make_plan(ops, loaded.kernels, {}, {.filters = {options.id}});
   std::vector<Record> records;
-  RunJob job = make_job(options, trees, policy, plan, ops);
+  const Goldens goldens(trees.golden(), ops, platform_of(options, loaded));
+  RunJob job = make_job(options, policy, plan, goldens);
   job.start_judge = loaded.start_judge;
   job.append = [&](const Record& record) { records.push_back(record); };
   job.stop_asked = [] { return interrupt_signal() != 0; };

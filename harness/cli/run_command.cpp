@@ -82,7 +82,7 @@ fs::path default_out(const Options& options, const fs::path& root) {
   return out;
 }
 
-Run describe_run(const Options& options, const Plan& plan) {
+Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded, const Platform& platform) {
   Run run;
   run.asked = {options.command, std::string(name_of(options.tier)), joined(options.filters), options.shard_text,
                options.argv};
@@ -90,6 +90,8 @@ Run describe_run(const Options& options, const Plan& plan) {
   run.planned = static_cast<int64_t>(plan.cases.size());
   run.threads = options.threads;
   run.environment = environment_facts();
+  run.environment["golden.platform"] = platform.key();
+  run.libraries = loaded.libraries;
   for (const KernelInfo& kernel : plan.kernels) {
     run.kernels.push_back({kernel.op, kernel.name, kernel.target, kernel.module.filename().string(), kernel.module_hash,
                            kernel.contract});
@@ -99,6 +101,14 @@ Run describe_run(const Options& options, const Plan& plan) {
 
 // A run goes on only with the code it began with: its records would otherwise speak of two programs.
 void require_same_kernels(const Run& before, const Run& now) {
+  const auto platform = [](const Run& run) {
+    const auto found = run.environment.find("golden.platform");
+    return found == run.environment.end() ? std::string("unknown") : found->second;
+  };
+  if (platform(before) != platform(now)) {
+    throw UsageError("--resume: the run is of platform " + platform(before) + ", this is " + platform(now) +
+                     "; start a new run");
+  }
   for (const KernelEntry& old : before.kernels) {
     bool same = false;
     for (const KernelEntry& kernel : now.kernels) {
@@ -147,7 +157,9 @@ int run_command(const Options& given) {
   const fs::path out = !options.resume.empty() ? options.resume
                        : !options.out.empty()  ? options.out
                                                : default_out(options, trees.root);
-  Run run = describe_run(options, plan);
+  const Platform platform = platform_of(options, loaded);
+  const Goldens goldens(trees.golden(), ops, platform);
+  Run run = describe_run(options, plan, loaded, platform);
   RunFolder folder =
       fs::exists(out / "records.jsonl") && !options.resume.empty() ? RunFolder::resume(out) : RunFolder::create(out);
   if (goes_on) {
@@ -159,7 +171,7 @@ int run_command(const Options& given) {
   folder.write_run(run);
   if (!options.json) fmt::print("run: {}\n", out.string());
 
-  RunJob job = make_job(options, trees, policy, plan, ops);
+  RunJob job = make_job(options, policy, plan, goldens);
   job.recorded = folder.recorded();
   job.sampling.samples_folder = fs::absolute(folder.samples());
   job.start_judge = loaded.start_judge;
@@ -189,7 +201,7 @@ int run_command(const Options& given) {
   conclusion.run = out;
   run.recorded = static_cast<int64_t>(folder.recorded().size());
   run.findings = conclusion.findings;
-  run.libraries = ending.libraries;
+  run.libraries = merged(run.libraries, ending.libraries);
   for (const auto& [name, fact] : telemetry_between(before, read_telemetry())) run.environment[name] = fact;
   run.exit_code = conclusion.exit_code;
   run.finished = utc_now();

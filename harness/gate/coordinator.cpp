@@ -54,6 +54,7 @@ class Runner {
         return record;
       } catch (const JudgeDied& e) {
         judge_.reset();
+        loaded_.clear();
         deaths += (deaths.empty() ? "" : "; then: ") + std::string(e.what());
         if (job_.stop_asked()) break;
         if (job_.observer != nullptr) job_.observer->judge_died(planned, e.what());
@@ -65,6 +66,7 @@ class Runner {
   Record judged_once(const KernelInfo& kernel, const PlannedCase& planned) {
     Record record;
     try {
+      load(kernel);
       record = judge_->check(kernel, planned.c);
     } catch (const JudgeDied&) {
       throw;
@@ -81,11 +83,22 @@ class Runner {
     return record;
   }
 
+  // A judge knows the kernels of the modules it loaded. One that changed on disk meanwhile is another kernel.
+  void load(const KernelInfo& kernel) {
+    if (loaded_.contains(kernel.module)) return;
+    for (const KernelInfo& found : judge_->load(kernel.module)) {
+      if (found.op != kernel.op || found.name != kernel.name || found.module_hash != kernel.module_hash) continue;
+      loaded_.insert(kernel.module);
+      return;
+    }
+    throw Error(kernel.module.string() + " changed while the run went on");
+  }
+
   void decide(const KernelInfo& kernel, Record& record) const {
     const bool refused = record.verdict == Verdict::unsupported;
     const std::string refusal = record.reason;
     check_caps(kernel, record);
-    job_.apply_goldens(record);
+    job_.apply_goldens(kernel, record);
     conclude(record);
     if (refused && record.verdict == Verdict::pass) {
       record.verdict = Verdict::unsupported;
@@ -151,6 +164,7 @@ class Runner {
 
   const RunJob& job_;
   std::unique_ptr<Judge> judge_;
+  std::set<std::filesystem::path> loaded_;  // by judge_
 };
 
 }  // namespace

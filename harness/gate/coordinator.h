@@ -34,7 +34,7 @@ struct RunJob {
   // What follows the id in a repro line of that kernel: " --module ..." for a foreign one.
   std::function<std::string(const KernelInfo&)> repro_arguments = [](const KernelInfo&) { return std::string(); };
   StartJudge start_judge;
-  std::function<void(Record&)> apply_goldens;  // adds the results of the golden checks
+  std::function<void(const KernelInfo&, Record&)> apply_goldens;  // adds the results of the golden checks
   std::function<void(const Record&)> append;
   std::function<bool()> stop_asked = [] { return false; };
   RunObserver* observer = nullptr;  // may be null

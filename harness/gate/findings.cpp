@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "gate/goldens.h"
+
 namespace assay {
 namespace {
 
@@ -141,8 +143,12 @@ std::vector<Finding> findings_against_base(const fs::path& base, const fs::path&
   std::vector<Finding> findings = edited_files(base, change);
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   add(removed("op", registered_ops(base), op_names));
-  add(removed("kernel", registered_kernels(base), kernel_names));
-  (void)bench;
+  std::vector<std::string> kernels_before = registered_kernels(base);
+  for (const std::string& kernel : golden_kernels(base / "golden")) kernels_before.push_back(kernel);
+  add(removed("kernel", kernels_before, kernel_names));
+  std::vector<std::string> cases = all_case_ids(ops, bench);
+  for (std::string& id : cases) id = truth_key(id);
+  add(removed("case", golden_cases(base / "golden"), cases));
   return findings;
 }
 

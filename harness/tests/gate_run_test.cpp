@@ -23,7 +23,7 @@ class Run : public ::testing::Test {
     job.policy = &policy;
     job.today = day(2026, 1, 15);
     job.start_judge = [this] { return std::make_unique<FakeJudge>(script); };
-    job.apply_goldens = [](Record&) {};
+    job.apply_goldens = [](const KernelInfo&, Record&) {};
     job.append = [this](const Record& record) { records.push_back(record); };
   }
 
@@ -124,6 +124,14 @@ TEST_F(Run, ACaseThatKillsTheJudgeTwiceIsAnErrorAndTheRestGoesOn) {
   EXPECT_EQ(summarize(records).exit_code, 4);
 }
 
+TEST_F(Run, AModuleThatChangesMeanwhileIsAnError) {
+  script.rebuilt = true;
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::error);
+  EXPECT_THAT(of(kFirst).reason, HasSubstr("changed while the run went on"));
+  EXPECT_TRUE(script.checked.empty());
+}
+
 TEST_F(Run, AnAnswerForAnotherKernelIsAnError) {
   script.misnamed.insert(kFirst);
   run();
@@ -149,7 +157,7 @@ TEST_F(Run, ARefusalIsUnsupportedUnlessAnotherCheckFailed) {
 }
 
 TEST_F(Run, GoldensTakePartInTheVerdict) {
-  job.apply_goldens = [](Record& record) {
+  job.apply_goldens = [](const KernelInfo&, Record& record) {
     if (record.kernel_id != kFirst) return;
     for (CheckResult& result : record.checks) {
       if (result.check == "golden-bits") result = check_result("golden-bits", Outcome::fail, "hash differs");
@@ -160,7 +168,7 @@ TEST_F(Run, GoldensTakePartInTheVerdict) {
 }
 
 TEST_F(Run, AMissingCheckIsAnError) {
-  job.apply_goldens = [](Record& record) { record.checks.pop_back(); };
+  job.apply_goldens = [](const KernelInfo&, Record& record) { record.checks.pop_back(); };
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::error);
   EXPECT_THAT(of(kFirst).reason, HasSubstr("was not done"));
@@ -250,7 +258,7 @@ TEST_F(Run, AKnownIssueExcusesNothingElse) {
 TEST_F(Run, AKnownWrongResultDoesNotHideANewOverrun) {
   policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1)}};
   script.fails[kFirst] = {"accuracy", "off"};
-  job.apply_goldens = [](Record& record) {
+  job.apply_goldens = [](const KernelInfo&, Record& record) {
     if (record.kernel_id != kFirst) return;
     for (CheckResult& result : record.checks) {
       if (result.check == "guards") result = check_result("guards", Outcome::fail, "byte -1 written");

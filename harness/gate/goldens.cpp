@@ -1,0 +1,70 @@
+#include "gate/goldens.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "golden/apply.h"
+#include "golden/file.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool computes_nothing(const std::string& file_name) {
+  static constexpr std::array<std::string_view, 6> kNames{"ld-linux",  "libc.so",      "libgcc_s.",
+                                                          "libstdc++", "libbenchmark", "libpthread."};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view name) { return file_name.compare(0, name.size(), name) == 0; });
+}
+
+// Golden files of one kind below a folder that may be absent.
+std::vector<fs::path> golden_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->is_regular_file() && entry->path().extension() == ".txt") files.push_back(entry->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>& loaded,
+                                               const std::set<std::string>& modules) {
+  std::vector<LoadedLibrary> libraries;
+  for (const LoadedLibrary& library : loaded) {
+    const std::string name = fs::path(library.path).filename().string();
+    if (!modules.contains(name) && !computes_nothing(name)) libraries.push_back(library);
+  }
+  return libraries;
+}
+
+Goldens::Goldens(const fs::path& folder, const OpRegistry& ops, const Platform& platform)
+    : truth_(TruthGoldens::load(folder / "truth", ops)),
+      observed_(ObservedGoldens::load(folder / "observed", platform)) {}
+
+void Goldens::apply(const KernelInfo& kernel, Record& record) const {
+  apply_goldens(record, truth_, &observed_, kernel.contract.promises);
+}
+
+std::vector<std::string> golden_cases(const fs::path& folder) {
+  std::vector<std::string> cases;
+  for (const fs::path& file : golden_files(folder / "truth")) {
+    for (const auto& [id, unused] : read_golden_file(file, "truth").lines) cases.push_back(id);
+  }
+  return cases;
+}
+
+std::vector<std::string> golden_kernels(const fs::path& folder) {
+  std::set<std::string> kernels;
+  for (const fs::path& file : golden_files(folder / "observed")) {
+    for (const auto& [id, unused] : read_golden_file(file, "observed").lines)
+      kernels.insert(id.substr(0, id.find(':')));
+  }
+  return {kernels.begin(), kernels.end()};
+}
+
+}  // namespace assay

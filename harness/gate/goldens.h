@@ -1,0 +1,35 @@
+// The goldens one run is held against: truth everywhere, observed where this platform has been approved.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "golden/observed.h"
+#include "golden/truth_goldens.h"
+#include "worker/judge_client.h"
+
+namespace assay {
+
+// The libraries whose code an output may depend on. Left out are modules, which are under test, by their file names,
+// and what serves the harness or the language and computes nothing. A library nobody knows counts.
+std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>& loaded,
+                                               const std::set<std::string>& modules);
+
+class Goldens {
+ public:
+  // `folder` is golden/ of the tree that judges. Throws UsageError for a malformed file; absent ones are no baseline.
+  Goldens(const std::filesystem::path& folder, const OpRegistry& ops, const Platform& platform);
+  void apply(const KernelInfo& kernel, Record& record) const;
+
+ private:
+  TruthGoldens truth_;
+  ObservedGoldens observed_;
+};
+
+// What a tree's goldens speak of: cases ("gemm:m=1,...", without placement) and kernels ("gemm/simd").
+std::vector<std::string> golden_cases(const std::filesystem::path& folder);
+std::vector<std::string> golden_kernels(const std::filesystem::path& folder);
+
+}  // namespace assay
