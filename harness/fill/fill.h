@@ -171,7 +171,8 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
     case Generator::shifted:
       return 1000 + normal(f.key, i);
     case Generator::mask_causal:
-      return col <= row % f.cols ? 0 : -kInfinity;
+      // The last row sees every column: queries are the newest keys.
+      return col <= (row + (f.cols > f.rows ? f.cols - f.rows : 0)) % f.cols ? 0 : -kInfinity;
     case Generator::mask_full_rows:
       if (row % 3 == 2) return -kInfinity;
       [[fallthrough]];

@@ -20,7 +20,7 @@ inline const std::vector<Fill>& fills() {
       {"negative", {"negative", 3}, {"negative"}},          // the left tail, where 1 + erf cancels
       {"tails", {"normal", 8}, {"normal"}},                 // both saturated sides
       {"ascending", {"ascending", 0.125, -8}, {"zeros"}},   // through zero
-      {"opposite", {"ones", 64}, {"normal", 0.0625, -64}},  // x + bias cancels
+      {"opposite", {"ones", 64}, {"normal", 2, -64}},  // x + bias cancels, and bf16 still tells them apart
       {"scaled", {"scaled", 0x1p-8}, {"normal", 0x1p-12}},
       {"integers", {"integers"}, {"integers"}},
       {"bias_onehot", {"zeros"}, {"onehot", 2}},

@@ -27,7 +27,7 @@ inline constexpr Fill kFills[] = {
     {"descending", "ascending", -0.125, 5, "normal", 1},  // none does
     {"peaked", "onehot", 30, 0, "zeros", 1},
     {"constant", "constant", 4, 0, "zeros", 1},
-    {"scaled", "scaled", 0x1p-10, 0, "normal", 1},
+    {"scaled", "scaled", 16, 0, "normal", 1},
     {"integers", "integers", 1, 0, "integers", 1},
     {"signed_zeros", "signed_zeros", 1, 0, "signed_zeros", 1},
     {"subnormal", "subnormal", 1, 0, "subnormal", 1},
