@@ -35,7 +35,7 @@ constexpr std::array kGenerators{
     GeneratorRow{Generator::negative, "negative", "minus the magnitude of normal"},
     GeneratorRow{Generator::ascending, "ascending", "the column index"},
     GeneratorRow{Generator::shifted, "shifted", "1000 + normal"},
-    GeneratorRow{Generator::mask_causal, "mask_causal", "0 where column <= row mod columns, -Inf elsewhere"},
+    GeneratorRow{Generator::mask_causal, "mask_causal", "0 up to the diagonal that ends in the last row, -Inf beyond"},
     GeneratorRow{Generator::mask_random, "mask_random", "-Inf with probability 0.3, else 0"},
     GeneratorRow{Generator::mask_full_rows, "mask_full_rows", "mask_random with every third row all -Inf"},
     GeneratorRow{Generator::int8_full, "int8_full", "-128 to 127"},
