@@ -40,8 +40,8 @@ constexpr int wide_vectors(int rows) {
 
 // tile[r][c] = (resumes ? tile[r][c] : 0) + sum over k of a[r][k] b[k][c]. Rows of `a` are kDepth apart and rows of
 // `tile` one strip. The sum of a block runs through k in order in every kernel of this file, whatever its strip: the
-// result's bits do not depend on which of them computed it. kFetches: B is read in place,
-// not packed.
+// result's bits do not depend on which of them computed it. kFetches: B is read in place, so
+// that its rows are worth fetching ahead.
 template <int kRows, int kStripVectors, bool kFetches, class Sum, class TB>
 HWY_NOINLINE void micro(const Sum* HWY_RESTRICT a, const TB* HWY_RESTRICT b, int64_t b_stride, int64_t depth,
                         bool resumes, Sum* HWY_RESTRICT tile) {

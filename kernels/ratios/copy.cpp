@@ -1,3 +1,4 @@
+// The streaming copy, on whatever instruction set the kernels it is compared with would choose.
 #include "common/targets.h"
 
 // foreach_target compiles this file once an instruction set, from its line on: the order matters.
