@@ -70,8 +70,6 @@ bool is_random_generator(std::string_view generator) {
 }
 
 CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputData> outputs) {
-  const std::string expected = expected_sameness(tensors);
-  if (!expected.empty()) return check_result("trust", Outcome::not_applicable, expected);
   int64_t elements = 0, same = 0;
   std::string what;
   for (const OutputData& output : outputs) {
@@ -85,8 +83,11 @@ CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const Out
   if (elements < kLeastTrustedElements) {
     return check_result("trust", Outcome::not_applicable, fmt::format("only {} output elements", elements));
   }
-  const bool mistrusted = static_cast<double>(same) > kMistrustedShare * static_cast<double>(elements);
-  return mistrusted ? check_result("trust", Outcome::fail, what) : check_result("trust", Outcome::pass);
+  const bool varied = !(static_cast<double>(same) > kMistrustedShare * static_cast<double>(elements));
+  if (varied) return check_result("trust", Outcome::pass);
+  const std::string expected = expected_sameness(tensors);
+  if (!expected.empty()) return check_result("trust", Outcome::not_applicable, what + ": " + expected);
+  return check_result("trust", Outcome::fail, what);
 }
 
 }  // namespace assay

@@ -26,8 +26,8 @@ struct OutputData {
   const std::byte* data = nullptr;
 };
 
-// The check "trust", over all outputs together. Not applicable, with the reason, where sameness is in the nature of the
-// case: an input that is read is empty (k = 0) or forces it (zeros, one-hot, overflow), no random input is read
+// The check "trust", over all outputs together. Sameness is not applicable, with the reason, where it is in the nature
+// of the case: an input that is read is empty (k = 0) or forces it (zeros, one-hot, overflow), no random input is read
 // (alpha = 0), an output axis has length 1 (softmax over one column), or there are too few elements.
 CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputData> outputs);
 
