@@ -1,6 +1,6 @@
 #include "gate/coordinator.h"
 
-#include <algorithm>
+#include <chrono>
 
 #include "core/error.h"
 #include "gate/program.h"
@@ -109,6 +109,7 @@ class Runner {
 
   void time(const KernelInfo& kernel, const PlannedCase& planned, Record& record) {
     std::string reason = "the judge gave none";
+    const auto began = std::chrono::steady_clock::now();
     try {
       judge_->sample(kernel, planned.c, job_.sampling, record);
     } catch (const JudgeDied&) {
@@ -117,6 +118,7 @@ class Runner {
       reason = e.what();
       record.latency.clear();
     }
+    record.seconds["sample"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     if (record.latency.empty() && record.verdict == Verdict::pass) {
       record.verdict = Verdict::error;
       record.reason = "passed, but has no latency: " + reason;
