@@ -123,14 +123,20 @@ bool is_whole_tree(const Options& options) {
 }
 
 std::vector<Finding> findings_of(const Options& options, const Trees& trees, const Policy& policy,
-                                 const OpRegistry& ops, const std::vector<BenchCase>& bench, const Plan& plan) {
+                                 const OpRegistry& ops, const std::vector<BenchCase>& bench, const Plan& plan,
+                                 const std::vector<Record>& records) {
   std::vector<Finding> findings = expired_known_issues(policy, today());
   for (const std::string& check : missing_checks(policy))
     findings.push_back({"removed", "check " + check + " is gone"});
-  if (options.command != "gate") return findings;
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
+  add(judged_nothing(records, is_whole_tree(options)));
+  if (options.command != "gate") return findings;
   if (is_whole_tree(options)) add(too_few_cases(policy, options.tier, plan.cases.size()));
-  if (trees.base) add(findings_against_base(trees.base->path(), trees.root, plan.kernels, ops, bench));
+  if (!trees.base) return findings;
+  const fs::path& base = trees.base->path();
+  // Foreign modules say nothing about which kernels the tree has.
+  add(options.modules.empty() ? findings_against_base(base, trees.root, plan.kernels, ops, bench)
+                              : edited_files(base, trees.root));
   return findings;
 }
 
@@ -194,8 +200,10 @@ int run_command(const Options& given) {
                folder.recorded().size(), plan.cases.size(), options.command, shell_quoted(out.string()));
     return 128 + interrupt_signal();
   }
-  Conclusion conclusion = conclude_run(read_records(out), reconcile(plan, folder.recorded()), loaded.broken,
-                                       findings_of(options, trees, policy, ops, bench, plan), options.approve_findings);
+  std::vector<Record> records = read_records(out);
+  const std::vector<Finding> findings = findings_of(options, trees, policy, ops, bench, plan, records);
+  Conclusion conclusion = conclude_run(std::move(records), reconcile(plan, folder.recorded()), loaded.broken, findings,
+                                       options.approve_findings);
   conclusion.wall_seconds = wall;
   conclusion.budget_seconds = is_whole_tree(options) ? policy.tiers.at(options.tier).seconds : 0;
   conclusion.run = out;

@@ -116,6 +116,22 @@ std::vector<Finding> expired_known_issues(const Policy& policy, Date today) {
   return findings;
 }
 
+std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool each) {
+  std::map<std::string, int64_t> refused, all;
+  for (const Record& record : records) {
+    const std::string kernel = record.op + "/" + record.kernel;
+    ++all[kernel];
+    if (record.verdict == Verdict::unsupported) ++refused[kernel];
+  }
+  std::vector<Finding> findings;
+  for (const auto& [kernel, count] : all) {
+    if (refused[kernel] != count) continue;
+    findings.push_back(
+        {"coverage", kernel + ": all " + std::to_string(count) + " cases are unsupported; nothing was judged"});
+  }
+  return each || findings.size() == all.size() ? findings : std::vector<Finding>{};
+}
+
 std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t planned) {
   const uint64_t least = policy.tiers.at(tier).least_cases;
   if (planned >= least) return {};

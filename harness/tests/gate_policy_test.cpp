@@ -174,6 +174,19 @@ TEST(Findings, ExpiredIssuesAndTooFewCases) {
   EXPECT_THAT(too_few_cases(policy, Tier::smoke, 10), IsEmpty());
 }
 
+TEST(Findings, KernelsThatRefusedEverything) {
+  std::vector<Record> records(3);
+  records[0].op = records[1].op = records[2].op = "gemm";
+  records[0].kernel = records[1].kernel = "simd";
+  records[2].kernel = "other";
+  records[0].verdict = records[2].verdict = Verdict::unsupported;
+  ASSERT_EQ(judged_nothing(records, true).size(), 1u);
+  EXPECT_THAT(judged_nothing(records, true)[0].text, HasSubstr("gemm/other: all 1 cases"));
+  EXPECT_THAT(judged_nothing(records, false), IsEmpty());
+  records[1].verdict = Verdict::unsupported;
+  EXPECT_EQ(judged_nothing(records, false).size(), 2u);
+}
+
 TEST(Findings, RemovedNames) {
   const std::vector<Finding> findings = removed("kernel", {"gemm/simd", "gemm/openblas"}, {"gemm/simd", "gemm/new"});
   ASSERT_EQ(findings.size(), 1u);

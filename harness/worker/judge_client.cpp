@@ -77,8 +77,7 @@ std::vector<LoadedLibrary> JudgeClient::libraries() {
   std::vector<LoadedLibrary> found;
   const json answer = impl_->ask({{"do", "libraries"}});
   for (const json& library : answer.at("libraries")) {
-    found.push_back(
-        {.path = library.at("path"), .version = library.at("version"), .build_id = library.at("build_id")});
+    found.push_back({.path = library.at("path"), .version = library.at("version"), .build_id = library.at("build_id")});
   }
   return found;
 }

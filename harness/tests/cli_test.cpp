@@ -1,0 +1,296 @@
+// The command as a person or a script meets it: exit codes, one line for each wrong input, repro lines that reproduce,
+// interruption and resuming. Uses the real judge and workers with the modules of bad_modules/.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "gate/program.h"
+#include "record/run_folder.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const fs::path kBuild = ASSAY_BUILD_DIR;
+const std::string kAssay = (kBuild / "bin" / "assay").string();
+const std::string kCase = "reduce/bad:kind=max,n=7,dtype=f32";
+
+std::string module(const std::string& name) { return (kBuild / "bad_modules" / (name + ".so")).string(); }
+
+ProgramEnd assay(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), kAssay);
+  return run_program(arguments, {{"NO_COLOR", "1"}, {"CI", ""}});
+}
+
+int64_t line_count(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+class Cli : public ::testing::Test {
+ protected:
+  Cli() {
+    std::string pattern = (fs::temp_directory_path() / "assay-cli-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+    run = (folder / "run").string();
+  }
+  ~Cli() override { fs::remove_all(folder); }
+
+  ProgramEnd check(const std::string& name, const std::string& filter, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"check", "--module", module(name), "--filter", filter, "--out", run};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return assay(arguments);
+  }
+
+  fs::path folder;
+  std::string run;
+};
+
+TEST_F(Cli, WrongUseIsOneLineAndExit4) {
+  struct Wrong {
+    std::vector<std::string> arguments;
+    std::string says;
+  };
+  const std::string good = module("good");
+  std::ofstream(folder / "text.so") << "no module";
+  fs::create_directories(folder / "empty");
+  std::ofstream(folder / "file") << "";
+  const std::vector<Wrong> wrongs{
+      {{}, "subcommand is required"},
+      {{"chekc"}, "did you mean 'check'?"},
+      {{"check", "--fliter", "gemm"}, "did you mean '--filter'?"},
+      {{"check", "--tier", "smok"}, "not one of smoke, ci, nightly"},
+      {{"check", "--shard", "3/2"}, "--shard"},
+      {{"check", "--threads", "none"}, "--threads"},
+      {{"check", "--device", "cuda"}, "--device"},
+      {{"check", "--filter"}, "--filter"},
+      {{"check", "surplus"}, "surplus"},
+      {{"golden"}, "subcommand is required"},
+      {{"golden", "updat"}, "did you mean 'update'?"},
+      {{"golden", "verify", "--run", run}, "run.json"},
+      {{"golden", "verify", "--filter", "reduce/simd"}, "not of kernels"},
+      {{"report", run}, "run.json"},
+      {{"repro", "reduce/bad:kind=sum", "--module", good}, "is not one kernel id"},
+      {{"repro", "reduce:kind=sum,n=7,dtype=f32", "--module", good}, "is not one kernel id"},
+      {{"check", "--resume", run}, "run.json"},
+      {{"check", "--base", run}, "policy.toml"},
+      {{"check", "--base-ref", "no-such-ref"}, "no-such-ref"},
+      {{"check", "--root", run}, "ci/policy"},
+      {{"check", "--modules", run}, "modules folder"},
+      {{"check", "--modules", (folder / "empty").string()}, "holds no *.so"},
+      {{"check", "--module", run + ".so"}, run + ".so"},
+      {{"check", "--module", (folder / "text.so").string()}, "text.so"},
+      {{"check", "--module", module("abi_off")}, "ABI"},
+      {{"check", "--module", good, "--filter", "reduc"}, "did you mean 'reduce'?"},
+      {{"check", "--module", good, "--filter", "reduce/bda"}, "did you mean 'bad'?"},
+      {{"check", "--module", good, "--filter", "reduce:knd=sum"}, "did you mean 'kind'?"},
+      {{"check", "--module", good, "--filter", "reduce:n=123457"}, "matches no case"},
+      {{"check", "--module", good, "--module", good}, "rename one"},
+      {{"check", "--module", good, "--filter", kCase, "--out", (folder / "file" / "run").string()}, "file/run"},
+      {{"check", "--module", good, "--filter", kCase, "--out", "/proc/no/run"}, "/proc/no/run"},
+  };
+  for (const Wrong& wrong : wrongs) {
+    const ProgramEnd end = assay(wrong.arguments);
+    EXPECT_EQ(end.status, 4) << wrong.says << ": " << end.output;
+    EXPECT_EQ(line_count(end.output), 1) << end.output;
+    EXPECT_THAT(end.output, AllOf(HasSubstr("assay: "), HasSubstr(wrong.says)));
+  }
+}
+
+TEST_F(Cli, MalformedPolicyNamesFileAndKey) {
+  fs::create_directories(folder / "root" / "ci");
+  fs::copy(fs::path(ASSAY_SOURCE_DIR) / "ci" / "policy", folder / "root" / "ci" / "policy",
+           fs::copy_options::recursive);
+  std::ofstream(folder / "root/ci/policy/policy.toml", std::ios::app) << "surprise = 1\n";
+  const ProgramEnd end = assay({"check", "--root", (folder / "root").string(), "--module", module("good")});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, AllOf(HasSubstr("policy.toml"), HasSubstr("surprise"), HasSubstr("is not known here")));
+  EXPECT_EQ(line_count(end.output), 1) << end.output;
+}
+
+TEST_F(Cli, HelpIsNoError) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"check", "--help"}, {"golden", "update", "--help"}}) {
+    const ProgramEnd end = assay(arguments);
+    EXPECT_EQ(end.status, 0) << end.output;
+    EXPECT_THAT(end.output, HasSubstr("Usage"));
+  }
+}
+
+TEST_F(Cli, AGoodKernelPasses) {
+  const ProgramEnd end = check("good", kCase);
+  EXPECT_EQ(end.status, 0) << end.output;
+  const std::vector<Record> records = read_records(run);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kernel_id, kCase);
+  EXPECT_EQ(records[0].verdict, Verdict::pass);
+  const assay::Run told = read_run(run);
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.planned, 1);
+  EXPECT_EQ(told.recorded, 1);
+  EXPECT_FALSE(told.libraries.empty());
+  ASSERT_EQ(told.kernels.size(), 1u);
+  EXPECT_FALSE(told.kernels[0].module_hash.empty());
+}
+
+TEST_F(Cli, AFailureIsToldWithItsOwnerAndAReproThatReproducesIt) {
+  const ProgramEnd end = check("last_unwritten", kCase);
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("memory"), HasSubstr("owner: ")));
+  const std::string repro = read_records(run).at(0).repro;
+  EXPECT_THAT(repro, HasSubstr("assay repro '" + kCase + "' --module "));
+  EXPECT_THAT(end.output, HasSubstr(repro));
+  const ProgramEnd again = run_program({"sh", "-c", (kBuild / "bin").string() + "/" + repro});
+  EXPECT_EQ(again.status, 1) << again.output;
+  EXPECT_THAT(again.output, AllOf(HasSubstr("memory"), HasSubstr("unwritten")));
+  for (const CheckRow& row : check_table()) EXPECT_THAT(again.output, HasSubstr(std::string(row.check)));
+}
+
+TEST_F(Cli, ARunThatJudgedNothingIsInconclusive) {
+  const ProgramEnd end = check("good", "reduce/bad:kind=sum,n=7,dtype=f32");
+  EXPECT_EQ(end.status, 2) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("nothing was judged"));
+}
+
+TEST_F(Cli, ABrokenModuleCostsItselfAlone) {
+  const ProgramEnd end =
+      assay({"check", "--module", module("abi_off"), "--module", module("good"), "--filter", kCase, "--out", run});
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("abi_off.so"), HasSubstr("wrong with the run itself")));
+  EXPECT_EQ(read_records(run).at(0).verdict, Verdict::pass);
+}
+
+TEST_F(Cli, JsonIsOneDocumentOnStdout) {
+  const ProgramEnd end = check("segfault", kCase, {"--json"});
+  const nlohmann::json document = nlohmann::json::parse(end.output);
+  EXPECT_EQ(end.status, 1);
+  EXPECT_EQ(document.at("exit_code"), 1);
+  EXPECT_EQ(document.at("verdicts").at("crashed"), 1);
+  EXPECT_EQ(document.at("failures").at(0).at("kernel_id"), kCase);
+  const nlohmann::json list =
+      nlohmann::json::parse(assay({"list", "--json", "--cases", "--module", module("good")}).output);
+  EXPECT_EQ(list.at("kernels").at(0).at("op"), "reduce");
+  EXPECT_GT(list.at("cases").size(), 1u);
+}
+
+TEST_F(Cli, APipeGetsPlainLines) {
+  const ProgramEnd end = check("good", kCase);
+  EXPECT_THAT(end.output, AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\r")), HasSubstr("pass             " + kCase)));
+}
+
+TEST_F(Cli, ResumingARunThatIsCompleteRepeatsNothing) {
+  ASSERT_EQ(check("good", "reduce:n=1*").status, 0);
+  std::ifstream in(run + "/records.jsonl");
+  const std::string before{std::istreambuf_iterator<char>(in), {}};
+  const ProgramEnd end = assay({"check", "--resume", run});
+  EXPECT_EQ(end.status, 0) << end.output;
+  std::ifstream again(run + "/records.jsonl");
+  EXPECT_EQ((std::string{std::istreambuf_iterator<char>(again), {}}), before);
+  EXPECT_EQ(assay({"bench", "--resume", run}).status, 4);
+  EXPECT_EQ(assay({"check", "--resume", run, "--tier", "ci"}).status, 4);
+  EXPECT_EQ(check("good", "reduce:n=1*").status, 4);  // a run is there already
+}
+
+TEST_F(Cli, ResumingDoesWhatIsLeft) {
+  ASSERT_EQ(check("good", "reduce:n=1*").status, 0);
+  const size_t all = read_records(run).size();
+  ASSERT_GT(all, 2u);
+  fs::resize_file(run + "/records.jsonl", fs::file_size(run + "/records.jsonl") / 2);
+  const size_t kept = read_records(run).size();
+  ASSERT_LT(kept, all);
+  EXPECT_EQ(assay({"check", "--resume", run}).status, 0);
+  EXPECT_EQ(read_records(run).size(), all);
+}
+
+TEST_F(Cli, ARecordNobodyPlannedIsAnError) {
+  ASSERT_EQ(check("good", kCase).status, 0);
+  Record stray = read_records(run).at(0);
+  stray.kernel_id = "reduce/bad:kind=max,n=8,dtype=f32";
+  RunFolder::resume(run).append(stray);
+  const ProgramEnd end = assay({"check", "--resume", run});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("recorded but not planned: " + stray.kernel_id));
+}
+
+TEST_F(Cli, AFullDiskIsOneLine) {
+  const ProgramEnd end = run_program({"sh", "-c", kAssay + " list --verdicts > /dev/full"});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_EQ(end.output, "assay: cannot write to standard output\n");
+}
+
+TEST_F(Cli, AnInterruptSaysHowToGoOn) {
+  std::vector<std::string> words{kAssay, "check", "--module", module("good"), "--tier", "ci", "--out", run};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const std::string output = (folder / "output").string();
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT, 0644);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t pid = 0;
+  ASSERT_EQ(::posix_spawn(&pid, kAssay.c_str(), &actions, nullptr, arguments.data(), environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+  const auto recorded = [&] {
+    std::error_code error;
+    const auto size = fs::file_size(run + "/records.jsonl", error);
+    return !error && size > 0;
+  };
+  for (int i = 0; i < 600 && !recorded(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_TRUE(recorded());
+  ::kill(pid, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
+  std::ifstream in(output);
+  EXPECT_THAT((std::string{std::istreambuf_iterator<char>(in), {}}), HasSubstr("assay check --resume '" + run + "'"));
+  EXPECT_FALSE(read_run(run).exit_code.has_value());
+  EXPECT_GT(read_records(run).size(), 0u);
+}
+
+TEST_F(Cli, GoldensAreNotUpdatedInCi) {
+  const ProgramEnd end = run_program({kAssay, "golden", "update"}, {{"CI", "true"}});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("CI is set"));
+}
+
+TEST_F(Cli, TheGateListsEditsOfWhatJudgesItAndWantsApproval) {
+  const fs::path base = folder / "base";
+  fs::create_directories(base / "ci");
+  fs::copy(fs::path(ASSAY_SOURCE_DIR) / "ci" / "policy", base / "ci" / "policy", fs::copy_options::recursive);
+  fs::copy(fs::path(ASSAY_SOURCE_DIR) / "golden", base / "golden", fs::copy_options::recursive);
+  std::ofstream(base / "ci/policy/policy.toml", std::ios::app) << "# an older word\n";
+  const std::vector<std::string> gate{"gate",     "--no-report", "--module", module("good"),
+                                      "--filter", kCase,         "--base",   base.string()};
+  std::vector<std::string> first = gate, second = gate;
+  first.insert(first.end(), {"--out", run});
+  second.insert(second.end(), {"--approve-findings", "--out", run + "2"});
+  const ProgramEnd end = assay(first);
+  EXPECT_EQ(end.status, 2) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("findings for the owner to approve"), HasSubstr("policy.toml is edited")));
+  EXPECT_FALSE(read_run(run).findings.empty());
+  EXPECT_EQ(assay(second).status, 0);
+}
+
+TEST_F(Cli, TablesAreWhatTheCodeHolds) {
+  const std::string checks = assay({"list", "--checks"}).output;
+  for (const CheckRow& row : check_table()) EXPECT_THAT(checks, HasSubstr(std::string(row.meaning)));
+  const std::string contracts = assay({"list", "--contracts", "--module", module("good")}).output;
+  EXPECT_THAT(contracts, AllOf(HasSubstr("| reduce/bad | cpu |"), HasSubstr("| --- |")));
+}
+
+}  // namespace
+}  // namespace assay
