@@ -354,7 +354,7 @@ class Examination {
 
   Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting) {
     const Stopwatch watch(sheet_.record, "prepare");
-    return Trial(subject, *court_.arena, kernel_, op_, c, setting);
+    return Trial(subject, *court_.arena, *court_.fills, kernel_, op_, c, setting);
   }
 
   void fill(Trial& trial, uint64_t from) {
@@ -513,6 +513,7 @@ class Examination {
 }  // namespace
 
 Record examine(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c) {
+  court.fills->clear();
   Examination once(court, kernel, op, c);
   Record record = once.run();
   if (!once.killed_from_outside()) return record;

@@ -5,6 +5,7 @@
 #include "core/op.h"
 #include "device/arena.h"
 #include "record/record.h"
+#include "worker/fill_cache.h"
 #include "worker/judge_client.h"
 #include "worker/oracle_cache.h"
 #include "worker/subject.h"
@@ -17,6 +18,7 @@ struct Court {
   Subject* second;
   Subject* timing;  // takes no part; named so that it is not taken for a stray process
   Arena* arena;
+  FillCache* fills;
   OracleCache* oracles;
 };
 

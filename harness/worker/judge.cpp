@@ -103,7 +103,7 @@ class Judge {
     const KernelInfo& info = kernel(message);
     turn_to(info.module.string());
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
-    const Court court{&settings_, &first_, &second_, &timing_, &arena_, &oracles_};
+    const Court court{&settings_, &first_, &second_, &timing_, &arena_, &fills_, &oracles_};
     return {{"record", to_json(examine(court, info, ops_.named(info.op), c))}};
   }
 
@@ -112,7 +112,7 @@ class Judge {
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
     const std::filesystem::path folder = message.at("samples_folder").get<std::string>();
     Trial::Setting setting{.threads = settings_.threads, .offset = c.integer("offset")};
-    Trial trial(timing_, arena_, info, ops_.named(info.op), c, setting);
+    Trial trial(timing_, arena_, fills_, info, ops_.named(info.op), c, setting);
     if (!trial.refusal().empty()) throw Error("a case that passed is now refused: " + trial.refusal());
     trial.map();
     trial.fill(static_cast<uint64_t>(c.integer("seed")));
@@ -155,6 +155,7 @@ class Judge {
   const OpRegistry& ops_;
   Subject first_, second_, timing_;
   Arena arena_;
+  FillCache fills_;
   OracleCache oracles_;
   std::string module_;  // the correctness workers are for
   std::map<std::string, KernelInfo> kernels_;

@@ -6,7 +6,6 @@
 #include "check/bytes.h"
 #include "check/guard.h"
 #include "core/error.h"
-#include "fill/fill.h"
 #include "record/json.h"
 #include "worker/wire.h"
 
@@ -30,9 +29,15 @@ Workspace workspace_from(const json& answer, const Contract& contract) {
 
 }  // namespace
 
-Trial::Trial(Subject& subject, Arena& arena, const KernelInfo& kernel, const Op& op, const Case& c,
+Trial::Trial(Subject& subject, Arena& arena, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
              const Setting& setting)
-    : subject_(&subject), arena_(&arena), op_(&op), case_(c), tensors_(op.tensors(c)), contract_(kernel.contract) {
+    : subject_(&subject),
+      arena_(&arena),
+      fills_(&fills),
+      op_(&op),
+      case_(c),
+      tensors_(op.tensors(c)),
+      contract_(kernel.contract) {
   const auto lay = [&] {
     layout_ = lay_out(tensors_, kernel.contract.alignment, setting.offset, setting.place, workspace_);
   };
@@ -86,7 +91,7 @@ void Trial::refill(size_t i, uint64_t seed) {
     content.resize(r.length);
     fill_poison(content.data(), r.length, r.first, tensor.dtype, poison);
     // Content that the contract says is not read stays poison.
-    if (tensor.is_read) fill_tensor(tensor, seed, content.data() + r.first);
+    if (tensor.is_read) fills_->fill(tensor, seed, content.data() + r.first);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/op.h"
 #include "device/arena.h"
 #include "device/layout.h"
+#include "worker/fill_cache.h"
 #include "worker/judge_client.h"
 #include "worker/subject.h"
 
@@ -40,7 +41,8 @@ class Trial {
     Place place = Place::end;
   };
   // Plans the case. Ask refusal() next. Throws ProcessLost or ContractBroken.
-  Trial(Subject& subject, Arena& arena, const KernelInfo& kernel, const Op& op, const Case& c, const Setting& setting);
+  Trial(Subject& subject, Arena& arena, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
+        const Setting& setting);
 
   const std::string& refusal() const { return refusal_; }  // empty: accepted
   const Contract& contract() const { return contract_; }   // in force for this plan
@@ -85,6 +87,7 @@ class Trial {
 
   Subject* subject_;
   Arena* arena_;
+  FillCache* fills_;
   const Op* op_;
   Case case_;
   std::vector<TensorSpec> tensors_;

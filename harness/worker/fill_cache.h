@@ -1,0 +1,46 @@
+// The inputs of the case in hand, so that trial after trial copies them instead of making them again. Packed tensors
+// only: others have padding that belongs to the poison.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/op.h"
+#include "fill/fill.h"
+
+namespace assay {
+
+class FillCache {
+ public:
+  // As fill_tensor(tensor, seed, first_element).
+  void fill(const TensorSpec& tensor, uint64_t seed, std::byte* first_element) {
+    if (tensor.span_elements() != tensor.elements()) return fill_tensor(tensor, seed, first_element);
+    std::vector<std::byte>& content = contents_[key_of(tensor, seed)];
+    const size_t bytes = static_cast<size_t>(tensor.elements()) * size_of(tensor.dtype);
+    if (content.size() != bytes) {
+      content.resize(bytes);
+      fill_tensor(tensor, seed, content.data());
+    }
+    if (bytes > 0) std::memcpy(first_element, content.data(), bytes);
+  }
+
+  void clear() { contents_.clear(); }
+
+ private:
+  // Strides matter: elements of a packed tensor may lie in another order than the logical one.
+  static std::string key_of(const TensorSpec& t, uint64_t seed) {
+    std::string key = t.name + " " + std::string(name_of(t.dtype)) + " " + t.fill.generator + " " +
+                      print_number(t.fill.scale) + " " + print_number(t.fill.shift) + " " +
+                      std::to_string(t.fill.axis) + " " + std::to_string(seed);
+    for (size_t axis = 0; axis < t.shape.size(); ++axis) {
+      key += " " + std::to_string(t.shape[axis]) + "/" + std::to_string(t.strides[axis]);
+    }
+    return key;
+  }
+  std::map<std::string, std::vector<std::byte>> contents_;
+};
+
+}  // namespace assay
