@@ -31,13 +31,7 @@ Workspace workspace_from(const json& answer, const Contract& contract) {
 
 Trial::Trial(Subject& subject, Arena& arena, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
              const Setting& setting)
-    : subject_(&subject),
-      arena_(&arena),
-      fills_(&fills),
-      op_(&op),
-      case_(c),
-      tensors_(op.tensors(c)),
-      contract_(kernel.contract) {
+    : subject_(&subject), arena_(&arena), fills_(&fills), tensors_(op.tensors(c)), contract_(kernel.contract) {
   const auto lay = [&] {
     layout_ = lay_out(tensors_, kernel.contract.alignment, setting.offset, setting.place, workspace_);
   };

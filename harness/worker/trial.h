@@ -88,8 +88,6 @@ class Trial {
   Subject* subject_;
   Arena* arena_;
   FillCache* fills_;
-  const Op* op_;
-  Case case_;
   std::vector<TensorSpec> tensors_;
   Layout layout_;
   Contract contract_;

@@ -1,0 +1,164 @@
+#include "worker/steps.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "check/accuracy.h"
+#include "check/bytes.h"
+#include "check/trust.h"
+#include "core/error.h"
+
+namespace assay {
+
+Steps::Steps(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c)
+    : court_(court), kernel_(kernel), op_(op), case_(c) {
+  Record& record = sheet_.record;
+  record.kernel_id = c.kernel_id(kernel.name);
+  record.op = kernel.op;
+  record.kernel = kernel.name;
+  record.target = kernel.target;
+  record.owner = kernel.contract.owner;
+  record.module_hash = kernel.module_hash;
+  setting_ = {.threads = court.settings->threads,
+              .offset = c.integer("offset"),
+              .place = c.word("place") == "start" ? Place::start : Place::end};
+}
+
+Trial Steps::plan(Subject& subject, const Case& c, const Trial::Setting& setting) {
+  const Stopwatch watch(sheet_.record, "prepare");
+  return Trial(subject, *court_.arena, *court_.fills, kernel_, op_, c, setting);
+}
+
+void Steps::fill(Trial& trial, uint64_t from) {
+  const Stopwatch watch(sheet_.record, "fill");
+  trial.fill(from);
+}
+
+Outputs Steps::launch(Trial& trial, Poison poison) {
+  const Stopwatch watch(sheet_.record, "launch");
+  Outputs got = trial.launch(poison);
+  ++launches_;
+  if (!trial.strays().guards.empty()) sheet_.set("guards", Outcome::fail, trial.strays().guards);
+  if (!trial.strays().inputs.empty()) sheet_.set("inputs", Outcome::fail, trial.strays().inputs);
+  return got;
+}
+
+References Steps::reference(const Trial& trial, uint64_t from) {
+  const Stopwatch watch(sheet_.record, "oracle");
+  return court_.oracles->get(op_, case_, from, court_.settings->threads, [&] { return trial.inputs(); });
+}
+
+CheckResult Steps::judge(const Outputs& got, const std::vector<Reference>& references,
+                         std::vector<ErrorSummary>& errors) {
+  const Stopwatch watch(sheet_.record, "check");
+  errors.clear();
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Bounds bounds = op_.bounds(case_, contract_, references.at(i));
+    errors.push_back(judge_accuracy(tensors_[outputs_[i]], got[i].data(), references[i], bounds, contract_));
+  }
+  return accuracy_check(errors);
+}
+
+std::string Steps::difference(const Outputs& a, const Outputs& b) {
+  const Stopwatch watch(sheet_.record, "check");
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (a[i] == b[i]) continue;  // padding included: equal is equal
+    const TensorSpec& spec = tensors_[outputs_[i]];
+    std::string found = describe(spec, compare_bytes(spec, a[i].data(), b[i].data()));
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+bool Steps::all_written(const Outputs& again) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const TensorSpec& spec = tensors_[outputs_[i]];
+    // An inout that is read held a value before; what was not written there, accuracy sees.
+    if (spec.role == Role::inout && spec.is_read) continue;
+    const Unwritten found = find_unwritten(spec, base_[i].data(), again[i].data(), contract_.promised(ASSAY_SAME_RUN));
+    if (found.count == 0) continue;
+    sheet_.set("unwritten", Outcome::fail, describe(spec, found));
+    return false;
+  }
+  sheet_.set("unwritten", Outcome::pass);
+  return true;
+}
+
+void Steps::note_output() {
+  uint64_t hash = 0;
+  std::vector<OutputData> data;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const TensorSpec& spec = tensors_[outputs_[i]];
+    hash = hash_elements(spec, base_[i].data(), hash);
+    data.push_back({&spec, base_[i].data()});
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  sheet_.record.output_hash = text;
+  sheet_.set(trust_check(tensors_, data));
+}
+
+void Steps::note_seed(uint64_t from, const std::vector<ErrorSummary>& errors) {
+  if (case_.integer("seeds") > 1) sheet_.record.seeds.push_back(seed_statistics(from, errors));
+}
+
+size_t Steps::index_of(const std::string& tensor) const {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].name == tensor) return i;
+  }
+  throw Error(std::string(op_.name()) + " names a tensor '" + tensor + "' that the case does not have");
+}
+
+size_t Steps::output_position(const std::string& tensor) const {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (tensors_[outputs_[i]].name == tensor) return i;
+  }
+  throw Error(std::string(op_.name()) + ": '" + tensor + "' is no output");
+}
+
+void Steps::lose(const ProcessLost& lost) {
+  killed_from_outside_ = lost.loss == Loss::signal && lost.code == SIGKILL;
+  CheckResult result =
+      check_result("launch", Outcome::fail,
+                   std::string("the worker ") + lost.what() + " after " + std::to_string(launches_) + " good launches");
+  if (const std::string stepped = where_it_stepped(lost.fault); !stepped.empty()) {
+    result.detail += ": " + stepped;
+    result.verdict = Verdict::memory;
+  }
+  if (lost.loss == Loss::timeout) result.verdict = Verdict::timeout;
+  if (lost.loss == Loss::memory) result.verdict = Verdict::memory;
+  sheet_.set(std::move(result));
+}
+
+std::string Steps::where_it_stepped(const nlohmann::json& fault) const {
+  if (fault.is_null() || fault.at("region").get<int64_t>() == -1) return {};
+  const std::string did = fault.at("write").get<int>() != 0 ? "wrote " : "read ";
+  if (fault.at("region").get<int64_t>() == -2) return did + "where an earlier launch had its buffers, or far outside";
+  const auto region = fault.at("region").get<size_t>();
+  const std::string name = region < tensors_.size() ? tensors_[region].name : "workspace";
+  const auto distance = fault.at("distance").get<int64_t>();
+  return did +
+         (distance > 0 ? "byte " + std::to_string(distance) + " beyond the end of "
+                       : "byte " + std::to_string(-distance) + " before the start of ") +
+         name;
+}
+
+void Steps::leave_no_process_behind() {
+  size_t seen = 0;
+  // What is killed may have started more, which is adopted only when its parent is gone.
+  for (int round = 0; round < 50; ++round) {
+    const std::vector<pid_t> strays =
+        stray_processes(court_.first->pid(), {court_.first->pid(), court_.second->pid(), court_.timing->pid()});
+    if (strays.empty() && (round == 0 || round > 3)) break;
+    seen += strays.size();
+    court_.first->restart();
+    court_.second->restart();
+    for (const pid_t stray : strays) end_stray_process(stray);
+    ::usleep(5000);
+  }
+  if (seen == 0) return;
+  if (CheckResult* growth = sheet_.find("growth")) growth->outcome = Outcome::pass;  // this says more
+  sheet_.set("growth", Outcome::fail, "left processes behind: " + std::to_string(seen));
+}
+
+}  // namespace assay

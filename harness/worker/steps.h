@@ -1,0 +1,59 @@
+// The steps an examination is made of: planning, filling, launching, judging, comparing, and what is noted of each in
+// the record. examination.cpp says in which order they make the checks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "check/truth.h"
+#include "worker/examination.h"
+#include "worker/sheet.h"
+#include "worker/trial.h"
+
+namespace assay {
+
+// The members from `contract_` on are known once a trial was planned.
+class Steps {
+ public:
+  bool killed_from_outside() const { return killed_from_outside_; }
+
+ protected:
+  Steps(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c);
+
+  uint64_t seed() const { return static_cast<uint64_t>(case_.integer("seed")); }
+  Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting);
+  void fill(Trial& trial, uint64_t from);
+  Outputs launch(Trial& trial, Poison poison);
+  References reference(const Trial& trial, uint64_t from);
+  CheckResult judge(const Outputs& got, const std::vector<Reference>& references, std::vector<ErrorSummary>& errors);
+  std::string difference(const Outputs& a, const Outputs& b);
+  bool all_written(const Outputs& again);
+  // Hash and trust of the answer under judgement.
+  void note_output();
+  void note_seed(uint64_t from, const std::vector<ErrorSummary>& errors);
+  size_t index_of(const std::string& tensor) const;
+  size_t output_position(const std::string& tensor) const;
+  void lose(const ProcessLost& lost);
+  // Empty when the fault was near none of the case's buffers.
+  std::string where_it_stepped(const nlohmann::json& fault) const;
+  void leave_no_process_behind();
+
+  const Court& court_;
+  const KernelInfo& kernel_;
+  const Op& op_;
+  const Case& case_;
+  Trial::Setting setting_;
+  Sheet sheet_;
+  Contract contract_;
+  std::vector<TensorSpec> tensors_;
+  std::vector<size_t> outputs_;  // indexes into tensors_
+  Outputs base_;
+  References references_;
+  TruthBuilder truth_;
+  std::string unreached_;  // why a check without a result has none
+  int launches_ = 0;
+  bool killed_from_outside_ = false;
+};
+
+}  // namespace assay
