@@ -39,7 +39,7 @@ def test_counts_and_names(tmp_path, capsys):
     code, lines = run(tmp_path, capsys, ("ctest.xml", CTEST), ("pytest.xml", PYTEST), ("checks.tsv", "ruff\tfailed\n"))
     assert code == 1
     assert lines[-1] == "2 passed, 5 failed, 3 skipped"
-    assert "failed: lost.lost (Unable to find executable)" in lines
+    assert "failed: lost (Unable to find executable)" in lines
     assert "skipped: t.skipped (no browser)" in lines
     assert "failed: ruff" in lines
 

@@ -34,5 +34,5 @@ ASSAY_KERNEL(bias_gelu, onednn, .target = "cpu", .plan = plan, .workspace = oned
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1, .exp_kind = ASSAY_EXP_ACCURATE},
                           .nan_policy = ASSAY_NAN_PROPAGATES,
-                          .workspace_limit = uint64_t{256} << 20,
+                          .workspace_limit = onednn::kMostWorkspace,
                           .may_allocate = 1})

@@ -12,9 +12,9 @@ ASSAY_KERNEL(gemm, onednn_f16, .target = "cpu", .plan = onednn_gemm::plan, .work
              .launch = onednn::launch, .describe = onednn::describe, .unavailable = unavailable,
              .contract = {.interface_version = 1,
                           .owner = "libraries@assay",
-                          .domain = "dtype in f16; k >= 1; alpha != 0",
+                          .domain = "dtype in f16; k >= 1; alpha != 0; m <= 8192; n <= 131072; k <= 8192",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1},
                           .nan_policy = ASSAY_NAN_PROPAGATES,
-                          .workspace_limit = uint64_t{256} << 20,
+                          .workspace_limit = onednn::kMostWorkspace,
                           .may_allocate = 1})

@@ -51,9 +51,9 @@ ASSAY_KERNEL(gemm_int8, onednn, .target = "cpu", .plan = plan, .workspace = oned
              .describe = onednn::describe, .unavailable = unavailable,
              .contract = {.interface_version = 1,
                           .owner = "libraries@assay",
-                          .domain = "dtype in i8; k >= 1",
+                          .domain = "dtype in i8; k >= 1; m <= 8192; n <= 131072; k <= 8192",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_I32, .split_k = 1, .intermediate = ASSAY_ACC_F32},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
-                          .workspace_limit = uint64_t{256} << 20,
+                          .workspace_limit = onednn::kMostWorkspace,
                           .may_allocate = 1})

@@ -63,9 +63,10 @@ ASSAY_KERNEL(layernorm_residual, onednn, .target = "cpu", .plan = plan, .workspa
              .launch = launch, .describe = onednn::describe,
              .contract = {.interface_version = 1,
                           .owner = "libraries@assay",
-                          .domain = "dtype in f32; cols >= 1; pad == 0",
+                          .domain = "dtype in f32; cols >= 1; pad == 0; rows <= 4096; cols <= 16384 | "
+                                    "dtype in f32; cols >= 1; pad == 0; rows <= 131072; cols <= 512",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1},
                           .nan_policy = ASSAY_NAN_PROPAGATES,
-                          .workspace_limit = uint64_t{256} << 20,
+                          .workspace_limit = onednn::kMostWorkspace,
                           .may_allocate = 1})

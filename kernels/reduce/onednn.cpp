@@ -29,5 +29,5 @@ ASSAY_KERNEL(reduce, onednn, .target = "cpu", .plan = plan, .workspace = onednn:
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
-                          .workspace_limit = uint64_t{256} << 20,
+                          .workspace_limit = onednn::kMostWorkspace,
                           .may_allocate = 1})

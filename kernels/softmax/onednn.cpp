@@ -54,12 +54,14 @@ ASSAY_KERNEL(softmax, onednn, .target = "cpu", .plan = plan, .workspace = onednn
              .describe = onednn::describe,
              .contract = {.interface_version = 1,
                           .owner = "libraries@assay",
-                          .domain = "dtype in f32; mask in none | dtype in f32; fill not in special",
+                          .domain = "dtype in f32; mask in none; scale == 1 | "
+                                    "dtype in f32; mask in none; rows <= 8192; cols <= 8192 | "
+                                    "dtype in f32; fill not in special; rows <= 8192; cols <= 8192",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32,
                                          .split_k = 1,
                                          .exp_kind = ASSAY_EXP_ACCURATE,
                                          .flushes_subnormals = 1},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
-                          .workspace_limit = uint64_t{256} << 20,
+                          .workspace_limit = onednn::kMostWorkspace,
                           .may_allocate = 1})
