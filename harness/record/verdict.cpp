@@ -42,6 +42,7 @@ constexpr std::array kCheckRows{
     CheckRow{"same-restart", Verdict::nondeterministic, "another process gives the same bytes"},
     CheckRow{"same-threads", Verdict::nondeterministic, "another thread count gives the same bytes"},
     CheckRow{"same-alignment", Verdict::nondeterministic, "other addresses, poison and alignments give the same bytes"},
+    CheckRow{"same-load", Verdict::nondeterministic, "other work running beside it gives the same bytes"},
     CheckRow{"same-padding", Verdict::nondeterministic, "another leading dimension gives the same bytes"},
     CheckRow{"same-batch", Verdict::nondeterministic, "the first row or batch entry alone gives the same bytes"},
     CheckRow{"sensitivity", Verdict::wrong, "perturbing each argument changes the output"},

@@ -98,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"trust_workspace", Verdict::wrong, "accuracy"}, Row{"swallow_nan", Verdict::wrong, "accuracy", kNaN},
         Row{"ignore_input", Verdict::wrong, "accuracy"},
         Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
+        Row{"load_dependent", Verdict::nondeterministic, "same-load", kZeros},
         Row{"thread_dependent", Verdict::nondeterministic, "same-threads", kZeros},
         Row{"address_dependent", Verdict::nondeterministic, "same-alignment", kZeros},
         Row{"process_dependent", Verdict::nondeterministic, "same-restart", kZeros},

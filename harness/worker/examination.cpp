@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "worker/load.h"
 #include "worker/relations.h"
 #include "worker/steps.h"
 
@@ -103,6 +104,7 @@ class Examination : public Steps {
     trial.map();
     if (!base_launches(trial)) return;
     repeats(trial);
+    under_load(trial);
     // From here on other trials take the arena.
     Trial::Setting moved = setting_;
     moved.place = setting_.place == Place::end ? Place::start : Place::end;
@@ -179,6 +181,14 @@ class Examination : public Steps {
       sheet_.set("growth", Outcome::fail, "every launch allocates, and the contract does not say may_allocate");
     } else {
       sheet_.set("growth", Outcome::pass, trial.cost().counted ? "" : "heap not counted: resident size alone");
+    }
+  }
+
+  void under_load(Trial& trial) {
+    constexpr int kLaunches = 3;
+    const Load load(court_.settings->threads);
+    for (int i = 0; i < kLaunches; ++i) {
+      compare("same-load", launch(trial, Poison::second), ASSAY_SAME_LOAD, "beside other work");
     }
   }
 

@@ -1,0 +1,36 @@
+"""README.md's tables are what the program prints. `python ci/tests/test_readme.py` writes them anew."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ASSAY = ROOT / "build" / "bin" / "assay"
+MARKED = re.compile(r"(<!-- (\w+): build/bin/assay list --\2 -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
+
+
+def listing(table: str) -> str:
+    text = subprocess.run([ASSAY, "list", f"--{table}"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return text if text.startswith("|") else f"```\n{text}```\n"
+
+
+def rendered(readme: str) -> str:
+    return MARKED.sub(lambda found: found[1] + listing(found[2]) + found[4], readme)
+
+
+def test_tables_are_fresh():
+    readme = (ROOT / "README.md").read_text()
+    assert [found[1] for found in MARKED.findall(readme)] == ["verdicts", "checks", "contracts"]
+    assert readme == rendered(readme), "README.md is stale; run: python ci/tests/test_readme.py"
+
+
+def test_a_stale_table_is_noticed():
+    stale = "<!-- verdicts: build/bin/assay list --verdicts -->\n| old |\n<!-- end of verdicts -->"
+    assert rendered(stale) != stale
+
+
+if __name__ == "__main__":
+    path = ROOT / "README.md"
+    path.write_text(rendered(path.read_text()))
+    sys.exit(0)
