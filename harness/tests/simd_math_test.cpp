@@ -88,12 +88,16 @@ struct Worst {
   }
 };
 
-template <class T>
-double ulps(T got, Wider<T> want) {
+double ulps(double got, long double want) {
   int exponent;
   std::frexp(want, &exponent);
-  return static_cast<double>(std::fabs(got - want) /
-                             std::ldexp(Wider<T>(1), exponent - std::numeric_limits<T>::digits));
+  return static_cast<double>(std::fabs(got - want) / std::ldexp(1.0L, exponent - 53));
+}
+
+// `want` is normal, also as a float.
+double ulps(float got, double want) {
+  const uint64_t exponent = std::bit_cast<uint64_t>(want) & 0x7ff0000000000000u;
+  return std::fabs(got - want) / std::bit_cast<double>(exponent) * 0x1p23;
 }
 
 template <class T>

@@ -19,7 +19,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D, class T>
 HWY_INLINE void store_or_stream(D d, hn::Vec<D> v, T* to, bool stream) {
-  if (!stream) {
+  // Highway 1.0.3 streams no less than 16 bytes, whatever the vector's size.
+  constexpr bool kStreams = hn::MaxLanes(D()) * sizeof(T) >= 16;
+  if (!kStreams || !stream) {
     store(d, v, to);
   } else if constexpr (is_half<T>) {
     hn::Stream(narrow(d, v, T{}), StorageTag<D>(), &to->bits);
@@ -50,6 +52,15 @@ HWY_INLINE void write_row(D d, const Results& results, T* to, int64_t n, bool st
   if (stream) {
     const int64_t head = HWY_MIN(n, elements_before_alignment(d, to));
     if (head > 0) write_first(head);
+  }
+  if (stream) {
+    // Two pages at a time: one would leave memory waiting for its translation at each page's end.
+    const int64_t half = (n - i) / lanes / 2 * lanes;
+    for (const int64_t end = i + half; i < end; i += lanes) {
+      store_or_stream(d, results.whole(i), to + i, true);
+      store_or_stream(d, results.whole(i + half), to + i + half, true);
+    }
+    i += half;
   }
   for (; i + lanes <= n; i += lanes) store_or_stream(d, results.whole(i), to + i, stream);
   if (i < n) write_first(n - i);

@@ -19,6 +19,7 @@
 #include "common/reduce_row-inl.h"
 #include "common/rows.h"
 #include "common/stream-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef ASSAY_KERNELS_LAYERNORM_RESIDUAL_SIMD  // once, not once a target
@@ -77,16 +78,19 @@ struct SquaredDeviations {
   }
 };
 
+// The results. The next row is fetched meanwhile, as reading and writing at once keep memory busiest.
 template <class T, bool kBiased>
 struct Normalized {
   using C = ComputeOf<T>;
   using D = hn::ScalableTag<C>;
   using V = hn::Vec<D>;
-  const Summed<T>& summed;
+  const Summed<T>&summed, &next;
   const T *gamma, *beta;
   C mean, rstd;
 
   HWY_INLINE V whole(int64_t i) const {
+    hwy::Prefetch(next.x + i);
+    hwy::Prefetch(next.residual + i);
     const V scaled = hn::Mul(standard(summed.whole(i)), load(D(), gamma + i));
     if constexpr (kBiased) return hn::Add(scaled, load(D(), beta + i));
     return scaled;
@@ -100,11 +104,14 @@ struct Normalized {
 };
 
 template <class T, bool kBiased>
-void layernorm_row(const LayernormRows& p, int64_t row) {
+void layernorm_row(const LayernormRows& p, int64_t row, int64_t next_row) {
   using C = ComputeOf<T>;
   const hn::ScalableTag<C> d;
-  const Summed<T> summed{static_cast<const T*>(p.x.data) + row * p.x.stride,
-                         static_cast<const T*>(p.residual.data) + row * p.residual.stride};
+  const auto summed_of = [&p](int64_t r) HWY_ATTR {
+    return Summed<T>{static_cast<const T*>(p.x.data) + r * p.x.stride,
+                     static_cast<const T*>(p.residual.data) + r * p.residual.stride};
+  };
+  const Summed<T> summed = summed_of(row), next = summed_of(next_row);
   const C n = static_cast<C>(p.cols);
   const C mean = reduce_row(d, p.cols, Add(), summed) / n;
   const C variance = reduce_row(d, p.cols, Add(), SquaredDeviations<T>{summed, mean}) / n;
@@ -113,14 +120,15 @@ void layernorm_row(const LayernormRows& p, int64_t row) {
   static_cast<C*>(p.rstd)[row * p.rstd_stride] = rstd;
   const auto* gamma = static_cast<const T*>(p.gamma.data);
   const auto* beta = static_cast<const T*>(p.beta.data);
-  write_row(d, Normalized<T, kBiased>{summed, gamma, beta, mean, rstd}, static_cast<T*>(p.y.data) + row * p.y.stride,
-            p.cols, p.stream);
+  write_row(d, Normalized<T, kBiased>{summed, next, gamma, beta, mean, rstd},
+            static_cast<T*>(p.y.data) + row * p.y.stride, p.cols, p.stream);
 }
 
 template <class T>
 void layernorm_of(const LayernormRows& p, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
-    p.biased ? layernorm_row<T, true>(p, row) : layernorm_row<T, false>(p, row);
+    const int64_t next_row = row + 1 < end ? row + 1 : row;
+    p.biased ? layernorm_row<T, true>(p, row, next_row) : layernorm_row<T, false>(p, row, next_row);
   }
   if (p.stream) hwy::FlushStream();
 }

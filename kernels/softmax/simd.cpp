@@ -77,7 +77,8 @@ struct Logits {
   }
 };
 
-// exp(z - max), kept as they are computed. Meanwhile the next row is fetched, which memory would otherwise idle over.
+// exp(z - max), kept as they are computed. Memory would idle meanwhile: half of the next row is fetched here, the other
+// half with the results.
 template <class T, bool kMasked, bool kKeep>
 struct Exponentials {
   using C = ComputeOf<T>;
@@ -90,7 +91,7 @@ struct Exponentials {
 
   HWY_INLINE V of(V z) const { return shifted_exp(D(), hn::Sub(z, hn::Set(D(), max)), hn::Set(D(), kExpShift<C>)); }
   HWY_INLINE V whole(int64_t i) const {
-    hwy::Prefetch(next_x + i);
+    hwy::Prefetch(next_x + i / 2);
     const V e = of(logits.whole(i));
     if constexpr (kKeep) hn::Store(e, D(), kept + i);
     return e;
@@ -108,8 +109,10 @@ struct Shares {
   using V = hn::Vec<D>;
   const Exponentials<T, kMasked, kKeep>& exponentials;
   ComputeOf<T> share;
+  int64_t cols;
 
   HWY_INLINE V whole(int64_t i) const {
+    hwy::Prefetch(exponentials.next_x + (cols + i) / 2);
     if constexpr (kKeep) return scaled(hn::LoadU(D(), exponentials.kept + i));
     return scaled(exponentials.of(exponentials.logits.whole(i)));
   }
@@ -129,7 +132,7 @@ void softmax_row(const SoftmaxRows& p, const T* x, const T* mask, T* y, ComputeO
   const C max = reduce_row(d, p.cols, MaxOfNumbers(), logits);
   const Exponentials<T, kMasked, kKeep> exponentials{logits, max, kept, next_x};
   const C sum = reduce_row(d, p.cols, Add(), exponentials);
-  write_row(d, Shares<T, kMasked, kKeep>{exponentials, C(1) / sum}, y, p.cols, p.stream);
+  write_row(d, Shares<T, kMasked, kKeep>{exponentials, C(1) / sum, p.cols}, y, p.cols, p.stream);
 }
 
 template <class T, bool kMasked>

@@ -1,0 +1,114 @@
+// write_row, streamed and not: the same bytes at every address and length, and not one beyond.
+#include "common/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "write_row_test.cpp"
+#include "hwy/foreach_target.h"
+//
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "common/half-inl.h"
+#include "common/stream-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::simd::HWY_NAMESPACE {
+
+// Element i is i + 1, which every type here holds exactly up to the longest row.
+template <class C>
+struct Counting {
+  using D = hn::ScalableTag<C>;
+  HWY_INLINE hn::Vec<D> whole(int64_t i) const { return hn::Iota(D(), static_cast<C>(i + 1)); }
+  HWY_INLINE hn::Vec<D> first(int64_t i, size_t) const { return whole(i); }
+};
+
+template <class T>
+void write(T* to, int64_t n, bool stream) {
+  using C = ComputeOf<T>;
+  write_row(hn::ScalableTag<C>(), Counting<C>(), to, n, stream);
+  hwy::FlushStream();
+}
+
+void write_f64(double* to, int64_t n, bool stream) { write(to, n, stream); }
+void write_f32(float* to, int64_t n, bool stream) { write(to, n, stream); }
+void write_f16(f16* to, int64_t n, bool stream) { write(to, n, stream); }
+void write_bf16(bf16* to, int64_t n, bool stream) { write(to, n, stream); }
+
+}  // namespace assay::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::simd {
+namespace {
+
+HWY_EXPORT(write_f64);
+HWY_EXPORT(write_f32);
+HWY_EXPORT(write_f16);
+HWY_EXPORT(write_bf16);
+
+constexpr int64_t kLongest = 200;  // of integers, bf16 holds those to 256
+
+double value(double x) { return x; }
+double value(float x) { return x; }
+double value(bf16 x) { return std::bit_cast<float>(static_cast<uint32_t>(x.bits) << 16); }
+double value(f16 x) { return std::ldexp(1024 + (x.bits & 1023), (x.bits >> 10) - 25); }  // normal numbers
+
+class WriteRow : public testing::TestWithParam<int64_t> {
+ protected:
+  void SetUp() override {
+    hwy::SetSupportedTargetsForTest(GetParam());
+    hwy::GetChosenTarget().Update(GetParam());
+  }
+  void TearDown() override {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+
+  template <class T, class Function>
+  static void expect_exactly_the_row(Function function) {
+    const int64_t most_offset = 64 / static_cast<int64_t>(sizeof(T));
+    for (const bool stream : {false, true}) {
+      for (int64_t offset = 0; offset <= most_offset; ++offset) {
+        for (int64_t n = 0; n <= kLongest; ++n) {
+          alignas(64) T row[kLongest + 128];
+          std::memset(row, 0xA5, sizeof row);
+          const std::vector<unsigned char> poison(sizeof row, 0xA5);
+          function(row + offset, n, stream);
+          for (int64_t i = 0; i < n; ++i)
+            ASSERT_EQ(value(row[offset + i]), i + 1) << offset << " " << n << " " << stream;
+          ASSERT_EQ(std::memcmp(row, poison.data(), static_cast<size_t>(offset) * sizeof(T)), 0) << offset << " " << n;
+          const auto used = static_cast<size_t>(offset + n) * sizeof(T);
+          ASSERT_EQ(std::memcmp(reinterpret_cast<char*>(row) + used, poison.data(), sizeof row - used), 0)
+              << offset << " " << n << " " << stream;
+        }
+      }
+    }
+  }
+};
+
+TEST_P(WriteRow, WritesExactlyTheRowAtAnyAddress) {
+  expect_exactly_the_row<double>(&HWY_DYNAMIC_DISPATCH(write_f64));
+  expect_exactly_the_row<float>(&HWY_DYNAMIC_DISPATCH(write_f32));
+  expect_exactly_the_row<f16>(&HWY_DYNAMIC_DISPATCH(write_f16));
+  expect_exactly_the_row<bf16>(&HWY_DYNAMIC_DISPATCH(write_bf16));
+}
+
+std::vector<int64_t> targets() {
+  std::vector<int64_t> all;
+  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) all.push_back(left & -left);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, WriteRow, testing::ValuesIn(targets()),
+                         [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
+
+}  // namespace
+}  // namespace assay::simd
+#endif
