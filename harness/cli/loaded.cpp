@@ -18,7 +18,7 @@ Module load_module(const StartJudge& start, std::unique_ptr<Judge>& judge, const
   for (int attempt = 0; attempt < 2; ++attempt) {
     try {
       if (!judge) judge = start();
-      Module module{judge->load(file), {}};
+      Module module{load_steadily(*judge, file), {}};
       module.libraries = judge->libraries();
       return module;
     } catch (const JudgeDied& e) {

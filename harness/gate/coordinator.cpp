@@ -86,7 +86,7 @@ class Runner {
   // A judge knows the kernels of the modules it loaded. One that changed on disk meanwhile is another kernel.
   void load(const KernelInfo& kernel) {
     if (loaded_.contains(kernel.module)) return;
-    for (const KernelInfo& found : judge_->load(kernel.module)) {
+    for (const KernelInfo& found : load_steadily(*judge_, kernel.module)) {
       if (found.op != kernel.op || found.name != kernel.name || found.module_hash != kernel.module_hash) continue;
       loaded_.insert(kernel.module);
       return;

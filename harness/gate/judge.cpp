@@ -1,5 +1,7 @@
 #include "gate/judge.h"
 
+#include "core/error.h"
+
 namespace assay {
 namespace {
 
@@ -18,6 +20,14 @@ class JudgeProcess : public Judge {
 };
 
 }  // namespace
+
+std::vector<KernelInfo> load_steadily(Judge& judge, const std::filesystem::path& module) {
+  try {
+    return judge.load(module);
+  } catch (const UsageError&) {
+    return judge.load(module);
+  }
+}
 
 StartJudge judge_process(JudgeSettings settings) {
   return [settings = std::move(settings)] { return std::make_unique<JudgeProcess>(settings); };

@@ -21,6 +21,9 @@ class Judge {
   virtual std::vector<LoadedLibrary> libraries() = 0;
 };
 
+// judge.load(module), once more when it fails: a worker may have been killed from outside just then.
+std::vector<KernelInfo> load_steadily(Judge& judge, const std::filesystem::path& module);
+
 using StartJudge = std::function<std::unique_ptr<Judge>()>;
 
 // Starts a judge process each time it is called.

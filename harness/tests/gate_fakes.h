@@ -88,6 +88,7 @@ struct JudgeScript {
   std::set<std::string> misnamed, refused, internal_errors;
   std::vector<std::string> checked, sampled;
   int started = 0;
+  int failing_loads = 0;
   bool rebuilt = false;  // the modules on disk are others by now
 };
 
@@ -95,6 +96,7 @@ class FakeJudge : public Judge {
  public:
   explicit FakeJudge(JudgeScript& script) : script_(&script) { ++script.started; }
   std::vector<KernelInfo> load(const std::filesystem::path& module) override {
+    if (script_->failing_loads-- > 0) throw UsageError("the worker died by SIGKILL");
     std::vector<KernelInfo> kernels;
     for (KernelInfo kernel : fake_kernels()) {
       if (kernel.module != module) continue;

@@ -124,6 +124,18 @@ TEST_F(Run, ACaseThatKillsTheJudgeTwiceIsAnErrorAndTheRestGoesOn) {
   EXPECT_EQ(summarize(records).exit_code, 4);
 }
 
+TEST_F(Run, AWorkerKilledWhileLoadingCostsNothing) {
+  script.failing_loads = 1;
+  run();
+  EXPECT_EQ(summarize(records).exit_code, 0);
+}
+
+TEST_F(Run, AModuleThatNoLongerLoadsIsAnError) {
+  script.failing_loads = 2;
+  run();
+  EXPECT_EQ(of("gemm/openblas:m=1,n=1,dtype=f32").verdict, Verdict::error);
+}
+
 TEST_F(Run, AModuleThatChangesMeanwhileIsAnError) {
   script.rebuilt = true;
   run();
