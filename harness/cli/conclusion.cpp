@@ -84,6 +84,7 @@ void print_text(const Conclusion& conclusion, bool explain) {
   if (conclusion.budget_seconds > 0 && conclusion.wall_seconds > conclusion.budget_seconds) {
     fmt::print("over the tier's budget of {}\n", print_duration(conclusion.budget_seconds));
   }
+  if (!conclusion.report.empty()) fmt::print("report: {}\n", conclusion.report.string());
   fmt::print("run: {}\n{}exit {}: {}{}\n", conclusion.run.string(),
              conclusion.exit_code == 0 ? palette.good : palette.bad, conclusion.exit_code,
              meaning_of_exit(conclusion.exit_code), palette.end);
@@ -107,6 +108,7 @@ void print_json(const Conclusion& conclusion) {
   for (const Finding& finding : conclusion.findings)
     findings.push_back({{"kind", finding.kind}, {"text", finding.text}});
   const nlohmann::json document = {{"run", conclusion.run.string()},
+                                   {"report", conclusion.report.string()},
                                    {"exit_code", conclusion.exit_code},
                                    {"records", summary.records},
                                    {"timed", summary.timed},

@@ -19,6 +19,7 @@ struct Conclusion {
   double wall_seconds = 0;
   double budget_seconds = 0;  // of the tier; 0: none applies
   std::filesystem::path run;
+  std::filesystem::path report;  // the page to open; empty: none
 };
 
 // Verdicts, then: planned and recorded differ, or a module could not be used: 4; findings nobody approved: 2.

@@ -6,7 +6,10 @@
 
 namespace assay {
 
-// Empty when the pages are there; otherwise one line that says why not and what to do.
-std::string write_report(const std::filesystem::path& root, const std::filesystem::path& run);
+struct Report {
+  std::filesystem::path page;  // to open; empty when there is none
+  std::string why;             // there is none, and what to do: one line
+};
+Report write_report(const std::filesystem::path& root, const std::filesystem::path& run);
 
 }  // namespace assay

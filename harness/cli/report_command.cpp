@@ -28,22 +28,23 @@ std::string python_path(const fs::path& root) {
 
 }  // namespace
 
-std::string write_report(const fs::path& root, const fs::path& run) {
+Report write_report(const fs::path& root, const fs::path& run) {
   std::error_code error;
   const fs::path venv = root / ".venv" / "bin" / "python";
   const std::string python = fs::exists(venv, error) ? venv.string() : "python3";
   const ProgramEnd end =
       run_program({python, "-m", "assay_dashboards", run.string()}, {{"PYTHONPATH", python_path(root)}});
-  if (end.status == 0) return "";
-  return "report: " + python + " -m assay_dashboards ended with " + std::to_string(end.status) + ": " +
-         last_line(end.output) + (end.status == 127 ? "; install Python 3" : "; ci/setup installs what it needs");
+  if (end.status == 0) return {run / "report" / "index.html", ""};
+  return {{},
+          "report: " + python + " -m assay_dashboards ended with " + std::to_string(end.status) + ": " +
+              last_line(end.output) + (end.status == 127 ? "; install Python 3" : "; ci/setup installs what it needs")};
 }
 
 int report_command(const Options& options) {
   read_run(options.run_folder);  // refuses, by name, what is no run
-  const std::string why = write_report(source_root(options), options.run_folder);
-  if (!why.empty()) throw UsageError(why);
-  fmt::print("report: {}\n", options.run_folder.string());
+  const Report report = write_report(source_root(options), options.run_folder);
+  if (report.page.empty()) throw UsageError(report.why);
+  fmt::print("report: {}\n", report.page.string());
   return 0;
 }
 

@@ -215,8 +215,10 @@ int run_command(const Options& given) {
   run.finished = utc_now();
   folder.write_run(run);
   if (options.command == "gate" && !options.no_report) {
-    if (const std::string why = write_report(trees.root, out); !why.empty()) {
-      fmt::print(stderr, "assay: {}\n", why);
+    const Report report = write_report(trees.root, out);
+    conclusion.report = report.page;
+    if (report.page.empty()) {
+      fmt::print(stderr, "assay: {}\n", report.why);
       conclusion.exit_code = combine_exit_codes(conclusion.exit_code, 4);
     }
   }
