@@ -36,11 +36,8 @@ void print_findings(const Conclusion& conclusion, const Palette& palette, const 
 
 }  // namespace
 
-Conclusion conclude_run(std::vector<Record> records, const std::vector<std::string>& mismatches,
-                        const std::vector<std::string>& broken_modules, std::vector<Finding> findings,
-                        bool findings_approved) {
-  Conclusion conclusion;
-  conclusion.records = std::move(records);
+void conclude(Conclusion& conclusion, const std::vector<std::string>& mismatches,
+              const std::vector<std::string>& broken_modules, std::vector<Finding> findings, bool findings_approved) {
   conclusion.findings_approved = findings_approved;
   conclusion.exit_code = summarize(conclusion.records).exit_code;
   if (!findings.empty() && !findings_approved) conclusion.exit_code = combine_exit_codes(conclusion.exit_code, 2);
@@ -50,7 +47,6 @@ Conclusion conclude_run(std::vector<Record> records, const std::vector<std::stri
   if (!mismatches.empty() || !broken_modules.empty()) {
     conclusion.exit_code = combine_exit_codes(conclusion.exit_code, 4);
   }
-  return conclusion;
 }
 
 std::string candidates_text(const Record& record) {
@@ -80,7 +76,8 @@ void print_text(const Conclusion& conclusion, bool explain) {
                  conclusion.findings_approved ? "findings, approved" : "findings for the owner to approve",
                  [](const Finding& finding) { return !is_error(finding); });
   const std::string coverage = coverage_text(summary);
-  fmt::print("{}{}\n{}", coverage.empty() ? "" : "\n", coverage, cost_text(summary, conclusion.wall_seconds));
+  fmt::print("{}{}\n{}", coverage.empty() ? "" : "\n", coverage,
+             cost_text(summary, conclusion.wall_seconds, conclusion.records_before));
   if (conclusion.budget_seconds > 0 && conclusion.wall_seconds > conclusion.budget_seconds) {
     fmt::print("over the tier's budget of {}\n", print_duration(conclusion.budget_seconds));
   }

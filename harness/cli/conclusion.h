@@ -16,16 +16,17 @@ struct Conclusion {
   std::vector<Finding> findings;
   bool findings_approved = false;
   int exit_code = 0;
-  double wall_seconds = 0;
-  double budget_seconds = 0;  // of the tier; 0: none applies
+  int64_t records_before = 0;  // made before this was resumed
+  double wall_seconds = 0;     // of the others
+  double budget_seconds = 0;   // of the tier; 0: none applies
   std::filesystem::path run;
   std::filesystem::path report;  // the page to open; empty: none
 };
 
-// Verdicts, then: planned and recorded differ, or a module could not be used: 4; findings nobody approved: 2.
-Conclusion conclude_run(std::vector<Record> records, const std::vector<std::string>& mismatches,
-                        const std::vector<std::string>& broken_modules, std::vector<Finding> findings,
-                        bool findings_approved);
+// Sets findings and exit code: that of the verdicts; 4 when planned and recorded differ or a module could not be used;
+// 2 for findings nobody approved.
+void conclude(Conclusion& conclusion, const std::vector<std::string>& mismatches,
+              const std::vector<std::string>& broken_modules, std::vector<Finding> findings, bool findings_approved);
 
 void print_text(const Conclusion& conclusion, bool explain);
 void print_json(const Conclusion& conclusion);

@@ -69,11 +69,12 @@ std::string coverage_text(const Summary& summary) {
   return text.empty() ? text : "checks that were weak, had no baseline or were skipped:\n" + text;
 }
 
-std::string cost_text(const Summary& summary, double wall_seconds) {
+std::string cost_text(const Summary& summary, double wall_seconds, int64_t before) {
   std::string text = fmt::format("{} records ({} timed)", summary.records, summary.timed);
-  if (summary.records > 0) {
+  if (before > 0) text += fmt::format(", {} from before", before);
+  if (summary.records > before) {
     text += fmt::format(", {:.1f} s, {:.1f} ms a case", wall_seconds,
-                        1000 * wall_seconds / static_cast<double>(summary.records));
+                        1000 * wall_seconds / static_cast<double>(summary.records - before));
   }
   std::vector<std::pair<double, std::string>> phases;
   for (const auto& [phase, seconds] : summary.seconds) phases.emplace_back(seconds, phase);

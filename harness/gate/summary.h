@@ -31,6 +31,7 @@ Palette terminal_palette();
 std::string verdict_table_text(const Summary& summary, const Palette& palette);
 std::string failure_text(const Record& record, const Palette& palette);  // verdict, id, reason, owner, repro
 std::string coverage_text(const Summary& summary);                       // "" when every check was rigorous
-std::string cost_text(const Summary& summary, double wall_seconds);
+// `before` of the records were there already; the wall time is that of the others.
+std::string cost_text(const Summary& summary, double wall_seconds, int64_t before = 0);
 
 }  // namespace assay

@@ -54,6 +54,20 @@ class Cli : public ::testing::Test {
     return assay(arguments);
   }
 
+  // A source tree as far as judging needs one, to be edited.
+  std::string tree() {
+    for (const char* part : {"ci/policy", "golden"}) {
+      fs::create_directories((folder / "root" / part).parent_path());
+      fs::copy(fs::path(ASSAY_SOURCE_DIR) / part, folder / "root" / part, fs::copy_options::recursive);
+    }
+    return (folder / "root").string();
+  }
+
+  static std::string content(const fs::path& file) {
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
   fs::path folder;
   std::string run;
 };
@@ -110,11 +124,9 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
 }
 
 TEST_F(Cli, MalformedPolicyNamesFileAndKey) {
-  fs::create_directories(folder / "root" / "ci");
-  fs::copy(fs::path(ASSAY_SOURCE_DIR) / "ci" / "policy", folder / "root" / "ci" / "policy",
-           fs::copy_options::recursive);
+  const std::string root = tree();
   std::ofstream(folder / "root/ci/policy/policy.toml", std::ios::app) << "surprise = 1\n";
-  const ProgramEnd end = assay({"check", "--root", (folder / "root").string(), "--module", module("good")});
+  const ProgramEnd end = assay({"check", "--root", root, "--module", module("good")});
   EXPECT_EQ(end.status, 4);
   EXPECT_THAT(end.output, AllOf(HasSubstr("policy.toml"), HasSubstr("surprise"), HasSubstr("is not known here")));
   EXPECT_EQ(line_count(end.output), 1) << end.output;
@@ -192,12 +204,10 @@ TEST_F(Cli, APipeGetsPlainLines) {
 
 TEST_F(Cli, ResumingARunThatIsCompleteRepeatsNothing) {
   ASSERT_EQ(check("good", "reduce:n=1*").status, 0);
-  std::ifstream in(run + "/records.jsonl");
-  const std::string before{std::istreambuf_iterator<char>(in), {}};
+  const std::string before = content(run + "/records.jsonl");
   const ProgramEnd end = assay({"check", "--resume", run});
   EXPECT_EQ(end.status, 0) << end.output;
-  std::ifstream again(run + "/records.jsonl");
-  EXPECT_EQ((std::string{std::istreambuf_iterator<char>(again), {}}), before);
+  EXPECT_EQ(content(run + "/records.jsonl"), before);
   EXPECT_EQ(assay({"bench", "--resume", run}).status, 4);
   EXPECT_EQ(assay({"check", "--resume", run, "--tier", "ci"}).status, 4);
   EXPECT_EQ(check("good", "reduce:n=1*").status, 4);  // a run is there already
@@ -255,8 +265,7 @@ TEST_F(Cli, AnInterruptSaysHowToGoOn) {
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
-  std::ifstream in(output);
-  EXPECT_THAT((std::string{std::istreambuf_iterator<char>(in), {}}), HasSubstr("assay check --resume '" + run + "'"));
+  EXPECT_THAT(content(output), HasSubstr("assay check --resume '" + run + "'"));
   EXPECT_FALSE(read_run(run).exit_code.has_value());
   EXPECT_GT(read_records(run).size(), 0u);
 }
@@ -267,11 +276,61 @@ TEST_F(Cli, GoldensAreNotUpdatedInCi) {
   EXPECT_THAT(end.output, HasSubstr("CI is set"));
 }
 
+TEST_F(Cli, ATruthGoldenThatIsWrongIsFoundShownAndPutRight) {
+  const std::string root = tree(), case_id = "reduce:kind=max,n=63,dtype=f32";
+  const fs::path file = folder / "root" / "golden" / "truth" / "reduce.txt";
+  const auto golden = [&](const std::string& what) {
+    return assay({"golden", what, "--root", root, "--filter", case_id});
+  };
+  ASSERT_EQ(golden("verify").status, 0) << golden("verify").output;
+  const std::string good = content(file);
+  std::string bad = good;
+  const size_t line = bad.find("\n" + case_id + " ");
+  ASSERT_NE(line, std::string::npos);
+  char& digit = bad[bad.find(' ', line) + 1];
+  digit = digit == '0' ? '1' : '0';
+  std::ofstream(file) << bad;
+  EXPECT_EQ(golden("verify").status, 1);
+  EXPECT_THAT(golden("diff").output, HasSubstr("~ " + case_id));
+  EXPECT_EQ(content(file), bad);
+  const ProgramEnd judged = check("good", case_id, {"--root", root});
+  EXPECT_EQ(judged.status, 4);  // the oracle is not what was approved: nothing it says counts
+  EXPECT_THAT(judged.output, HasSubstr("truth"));
+  EXPECT_EQ(golden("update").status, 0);
+  EXPECT_EQ(content(file), good);
+}
+
+TEST_F(Cli, ObservedGoldensFollowFromARunAndNoticeAChange) {
+  const std::string root = tree();
+  ASSERT_EQ(check("good", kCase, {"--root", root}).status, 0);
+  const auto golden_bits = [](const std::string& run_folder) {
+    const std::vector<Record> records = read_records(run_folder);
+    for (const CheckResult& result : records.at(0).checks) {
+      if (result.check == "golden-bits") return result.outcome;
+    }
+    throw std::runtime_error("no golden-bits");
+  };
+  EXPECT_EQ(golden_bits(run), Outcome::no_baseline);
+  EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 1);
+  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 0);
+  run = (folder / "approved").string();
+  EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);
+  EXPECT_EQ(golden_bits(run), Outcome::pass);
+
+  const std::string platform = read_run(run).environment.at("golden.platform");
+  const fs::path file = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
+  std::string text = content(file);
+  char& digit = text[text.find("bits=") + 5];
+  digit = digit == '0' ? '1' : '0';
+  std::ofstream(file) << text;
+  run = (folder / "changed").string();
+  EXPECT_EQ(check("good", kCase, {"--root", root}).status, 1);
+  EXPECT_EQ(read_records(run).at(0).verdict, Verdict::changed);
+}
+
 TEST_F(Cli, TheGateListsEditsOfWhatJudgesItAndWantsApproval) {
-  const fs::path base = folder / "base";
-  fs::create_directories(base / "ci");
-  fs::copy(fs::path(ASSAY_SOURCE_DIR) / "ci" / "policy", base / "ci" / "policy", fs::copy_options::recursive);
-  fs::copy(fs::path(ASSAY_SOURCE_DIR) / "golden", base / "golden", fs::copy_options::recursive);
+  const fs::path base = tree();
   std::ofstream(base / "ci/policy/policy.toml", std::ios::app) << "# an older word\n";
   const std::vector<std::string> gate{"gate",     "--no-report", "--module", module("good"),
                                       "--filter", kCase,         "--base",   base.string()};

@@ -1,0 +1,75 @@
+#include "cli/resume.h"
+
+#include "core/error.h"
+#include "record/run_folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
+  return all;
+}
+
+// The arguments without those that say where the run is and how it is told.
+std::vector<std::string> question(const std::vector<std::string>& argv) {
+  std::vector<std::string> rest;
+  for (size_t i = 0; i < argv.size(); ++i) {
+    if (argv[i] == "--resume" || argv[i] == "--out") {
+      ++i;
+    } else if (argv[i] != "--json" && argv[i].rfind("--resume=", 0) != 0 && argv[i].rfind("--out=", 0) != 0) {
+      rest.push_back(argv[i]);
+    }
+  }
+  return rest;
+}
+
+std::string platform_of(const Run& run) {
+  const auto found = run.environment.find("golden.platform");
+  return found == run.environment.end() ? "unknown" : found->second;
+}
+
+}  // namespace
+
+Options resumed(const Options& options) {
+  const Run run = read_run(options.resume);
+  if (run.asked.command != options.command) {
+    throw UsageError("--resume " + options.resume.string() + ": is a run of '" + run.asked.command + "'; use assay " +
+                     run.asked.command + " --resume");
+  }
+  const std::vector<std::string> given = question(options.argv);
+  if (given.size() > 1 && given != question(run.asked.argv)) {
+    throw UsageError("--resume " + options.resume.string() + ": was asked '" + joined(question(run.asked.argv)) +
+                     "'; leave the other flags out, they are taken from the run");
+  }
+  Options again = parse_options(run.asked.argv);
+  again.resume = options.resume;
+  again.json = options.json;
+  return again;
+}
+
+bool never_began(const fs::path& run) {
+  std::error_code error;
+  if (!fs::is_directory(run, error) || fs::exists(run / "run.json", error)) return false;
+  const fs::path records = run / "records.jsonl";
+  return !fs::exists(records, error) || fs::file_size(records, error) == 0;
+}
+
+void require_same(const Run& before, const Run& now) {
+  if (platform_of(before) != platform_of(now)) {
+    throw UsageError("--resume: the run is of platform " + platform_of(before) + ", this is " + platform_of(now) +
+                     "; start a new run");
+  }
+  for (const KernelEntry& old : before.kernels) {
+    bool same = false;
+    for (const KernelEntry& kernel : now.kernels) {
+      same = same || (kernel.op == old.op && kernel.name == old.name && kernel.module_hash == old.module_hash);
+    }
+    if (!same) throw UsageError("--resume: kernel " + old.op + "/" + old.name + " has changed since; start a new run");
+  }
+}
+
+}  // namespace assay

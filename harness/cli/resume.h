@@ -1,0 +1,22 @@
+// Continuing a run that was interrupted or killed.
+#pragma once
+
+#include <filesystem>
+
+#include "cli/options.h"
+#include "record/run_json.h"
+
+namespace assay {
+
+// The options --resume stands for: those the run was asked with. Other flags beside it must be the same as then. Throws
+// UsageError.
+Options resumed(const Options& options);
+
+// Killed before run.json was there: nothing was recorded, and the run begins again in its folder.
+bool never_began(const std::filesystem::path& run);
+
+// A run goes on only with the code and libraries it began with: its records would otherwise speak of two programs.
+// Throws UsageError.
+void require_same(const Run& before, const Run& now);
+
+}  // namespace assay
