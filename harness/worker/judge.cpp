@@ -121,15 +121,15 @@ class Judge {
                                     {"cold", message.at("cold")},
                                     {"seconds", message.at("seconds")}});
     Record timed;
-    for (const char* metric : {"first_call", "warm", "cold"}) {
-      const SampleSet samples = sample_set_from_json(answer.at(metric));
+    const auto keep = [&](const char* metric, const SampleSet& samples) {
       const std::string file = samples_file_name(c.kernel_id(info.name), metric);
       write_samples(folder / std::filesystem::path(file).filename(), c.kernel_id(info.name), metric, samples);
       timed.latency.push_back(summarize(metric, samples, file));
-    }
+    };
+    for (const char* metric : {"first_call", "warm", "cold"}) keep(metric, sample_set_from_json(answer.at(metric)));
     SampleSet prepare;
     prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
-    timed.latency.push_back(summarize("prepare", prepare, ""));
+    keep("prepare", prepare);
     return {{"record", to_json(timed)}};
   }
 
