@@ -17,10 +17,10 @@ inline const std::vector<Fill>& fills() {
   static const std::vector<Fill> kFills{
       {"normal", {"normal", 2}, {"normal"}},
       {"uniform", {"uniform"}, {"uniform"}},
-      {"negative", {"negative", 3}, {"negative"}},          // the left tail, where 1 + erf cancels
-      {"tails", {"normal", 8}, {"normal"}},                 // both saturated sides
-      {"ascending", {"ascending", 0.125, -8}, {"zeros"}},   // through zero
-      {"opposite", {"ones", 64}, {"normal", 2, -64}},  // x + bias cancels, and bf16 still tells them apart
+      {"negative", {"negative", 3}, {"negative"}},         // the left tail, where 1 + erf cancels
+      {"tails", {"normal", 8}, {"normal"}},                // both saturated sides
+      {"ascending", {"ascending", 0.125, -8}, {"zeros"}},  // through zero
+      {"opposite", {"ones", 64}, {"normal", 2, -64}},      // x + bias cancels, and bf16 still tells them apart
       {"scaled", {"scaled", 0x1p-8}, {"normal", 0x1p-12}},
       {"integers", {"integers"}, {"integers"}},
       {"bias_onehot", {"zeros"}, {"onehot", 2}},

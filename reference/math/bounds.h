@@ -33,7 +33,8 @@ constexpr DType accumulator_type(int32_t accumulator) {
 }
 
 // What a kernel that sums in floating point is charged with: its declared accumulator, and never one narrower than the
-// dtype allows, which is f32, and f64 for f64. One contract may cover several dtypes; this is where that cap is enforced.
+// dtype allows, which is f32, and f64 for f64. One contract may cover several dtypes; this is where that cap is
+// enforced.
 inline int32_t charged_accumulator(const Contract& contract, DType dtype) {
   return dtype == DType::f64 || contract.arithmetic.accumulator == ASSAY_ACC_F64 ? ASSAY_ACC_F64 : ASSAY_ACC_F32;
 }
