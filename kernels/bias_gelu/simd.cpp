@@ -15,7 +15,6 @@
 #include "common/half-inl.h"
 #include "common/rows.h"
 #include "common/stream-inl.h"
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef ASSAY_KERNELS_BIAS_GELU_SIMD  // once, not once a target
@@ -33,9 +32,6 @@ struct BiasGeluPieces {
   bool stream;
 };
 
-// Bytes ahead of what is computed: four pages, as the processor itself fetches no further than the page it is in.
-inline constexpr int64_t kFetchAhead = 16 << 10;
-
 }  // namespace assay::simd
 #endif
 
@@ -49,7 +45,7 @@ struct Activated {
   using D = hn::ScalableTag<ComputeOf<T>>;
   const T *x, *bias;
   HWY_INLINE hn::Vec<D> whole(int64_t i) const {
-    hwy::Prefetch(reinterpret_cast<const T*>(reinterpret_cast<uintptr_t>(x + i) + kFetchAhead));
+    fetch_ahead(x + i, 16 << 10);
     return gelu<kForm>(D(), hn::Add(load(D(), x + i), load(D(), bias + i)));
   }
   HWY_INLINE hn::Vec<D> first(int64_t i, size_t count) const {

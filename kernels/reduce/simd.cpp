@@ -58,7 +58,10 @@ template <class T, class Combine>
 struct DenseRow {
   using D = hn::ScalableTag<ComputeOf<T>>;
   const T* x;
-  HWY_INLINE hn::Vec<D> whole(int64_t i) const { return load(D(), x + i); }
+  HWY_INLINE hn::Vec<D> whole(int64_t i) const {
+    fetch_ahead(x + i, 4 << 10);
+    return load(D(), x + i);
+  }
   HWY_INLINE hn::Vec<D> part(int64_t i, size_t count) const {
     return hn::IfThenElse(hn::FirstN(D(), count), load_n(D(), x + i, count), Combine().identity(D()));
   }
@@ -108,7 +111,11 @@ HWY_INLINE void add_rows(const T* x, int64_t stride, int64_t rows, int64_t width
                        HWY_ATTR { hn::Store(combine(hn::Load(d, into + j), tree(combine, row)), d, into + j); };
   if (rows == kTreeRows) {
     for (; j + lanes <= width; j += lanes) {
-      add([&](int64_t row) HWY_ATTR { return load(d, x + row * stride + j); });
+      add([&](int64_t row) HWY_ATTR {
+        const T* from = x + row * stride + j;
+        fetch_ahead(from, kTreeRows * stride * static_cast<int64_t>(sizeof(T)));
+        return load(d, from);
+      });
     }
     if (j < width) {
       const auto count = static_cast<size_t>(width - j);
