@@ -81,15 +81,26 @@ class View:
 
     @cached_property
     def exit_code(self):
-        """The run's exit code, never milder than its records, nor 0 for a run that is empty or did not end."""
+        """The run's exit code, never milder than its records, nor 0 for a run that is empty, cut or did not end."""
         codes = set(self.frame["exit_code"])
-        codes.add(4 if self.run["exit_code"] is None or not self.records else self.run["exit_code"])
+        whole = self.run["exit_code"] is not None and self.records and not self.incomplete
+        codes.add(self.run["exit_code"] if whole else 4)
         return max((code if code in PRECEDENCE else 4 for code in codes), key=PRECEDENCE.index)
+
+    @cached_property
+    def incomplete(self) -> str:
+        """What is missing from a run that ended: what is not in the file may have failed. Empty where nothing is."""
+        expected = max(self.run["planned"], self.run["recorded"])
+        if self.run["exit_code"] is None or len(self.records) >= expected:
+            return ""
+        return f"incomplete: {len(self.records)} of {expected} records"
 
     @cached_property
     def headline(self) -> str:
         if self.run["exit_code"] is None:
             return "Unfinished"
+        if self.records and self.incomplete:
+            return f"Error, {self.incomplete}"
         return "Empty" if not self.records else HEADLINE[self.exit_code]
 
     @cached_property

@@ -167,4 +167,4 @@ def test_the_command_says_4_to_unknown_flags_and_unwritable_places(tmp_path, cap
     write_run(tmp_path, [record()])
     (tmp_path / "file").write_text("x")
     assert main([str(tmp_path), "--out", str(tmp_path / "file" / "report")]) == 4
-    assert "choose another --out" in capsys.readouterr().err
+    assert "make it writable" in capsys.readouterr().err

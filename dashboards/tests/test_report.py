@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from assay_dashboards import summary as summary_module
-from assay_dashboards.__main__ import write_report
+from assay_dashboards.__main__ import main, write_report
 from assay_dashboards.load import load
 from assay_dashboards.plain import plain, slug
 from assay_dashboards.summary import code, summary
@@ -48,8 +48,7 @@ class Page(HTMLParser):
 
 
 def report(folder, records, **more):
-    write_run(folder, records, **more)
-    out = write_report(folder, folder / "report").parent
+    out = write_report(view_of(folder, records, **more), folder / "report").parent
     return {file.name: file.read_text("utf-8") for file in out.iterdir()}
 
 
@@ -214,6 +213,40 @@ def test_headline_is_never_milder_than_the_records(tmp_path, said, verdict, fail
 def test_counts_that_differ_are_a_finding(tmp_path):
     assert view_of(tmp_path, [record()]).findings == []
     assert view_of(tmp_path, [record()], planned=2).findings[0][0] == "count"
+
+
+@pytest.mark.parametrize("tail", ["", '{"schema":{"maj'])
+@pytest.mark.parametrize("counts", [{"planned": 3, "recorded": 3}, {"planned": 2, "recorded": 3}])
+def test_a_finished_run_that_lost_records_is_an_error(tmp_path, capsys, tail, counts):
+    write_run(tmp_path, [record("gemm/simd:m=1"), record("gemm/simd:m=2")], tail=tail, exit_code=0, **counts)
+    assert main([str(tmp_path)]) == 4
+    out, err = capsys.readouterr()
+    assert out == f"{tmp_path / 'report' / 'index.html'}\n", "the report is written all the same"
+    assert err == f"{tmp_path / 'records.jsonl'}: incomplete: 2 of 3 records; run it again\n"
+    said = Page((tmp_path / "report" / "index.html").read_text("utf-8")).said
+    assert "✗ Error, incomplete: 2 of 3 records" in said
+    assert "exit code 4" in said
+    assert "✓ Pass" not in said
+    assert "## Assay: Error, incomplete" in (tmp_path / "report" / "summary.md").read_text("utf-8")
+
+
+def test_a_whole_run_ends_with_0_whatever_it_says(tmp_path, capsys):
+    write_run(tmp_path, [record(verdict="wrong", failed="accuracy", detail="x")])
+    assert main([str(tmp_path)]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["index.html", "summary.md"])
+def test_a_full_disk_is_said_with_the_file_and_a_remedy(tmp_path, capsys, name):
+    write_run(tmp_path, [record()])
+    out = tmp_path / "report"
+    out.mkdir()
+    (out / f"{name}.part").symlink_to("/dev/full")
+    assert main([str(tmp_path)]) == 4
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"{out / name}: cannot be written: No space left on device; free space on its disk\n"
+    assert not list(out.glob("*.part")), "half a page does not stay"
 
 
 def test_junit_tells_the_kinds_apart(tmp_path):

@@ -8,7 +8,7 @@ namespace assay {
 
 struct Report {
   std::filesystem::path page;  // to open; empty when there is none
-  std::string why;             // there is none, and what to do: one line
+  std::string why;             // what is wrong, and what to do: one line; empty when nothing is
 };
 Report write_report(const std::filesystem::path& root, const std::filesystem::path& run);
 

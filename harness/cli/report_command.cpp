@@ -26,25 +26,38 @@ std::string python_path(const fs::path& root) {
   return before == nullptr || *before == '\0' ? own : own + ":" + before;
 }
 
+// What the package refuses it says itself, with the remedy; the rest is about Python.
+std::string why_it_ended(const std::string& python, const ProgramEnd& end) {
+  const std::string said = last_line(end.output);
+  if (end.status == 4) return said;
+  if (end.status == 127) return python + " cannot be run; install Python 3";
+  const bool missing = said.find("No module named") != std::string::npos || said.starts_with("ImportError");
+  return python + " -m assay_dashboards ended with " + std::to_string(end.status) + ": " + said +
+         (missing ? "; ci/setup installs what it needs" : "");
+}
+
 }  // namespace
 
 Report write_report(const fs::path& root, const fs::path& run) {
   std::error_code error;
   const fs::path venv = root / ".venv" / "bin" / "python";
   const std::string python = fs::exists(venv, error) ? venv.string() : "python3";
+  const fs::path whole = fs::weakly_canonical(run, error);  // as the package prints it
   const ProgramEnd end =
-      run_program({python, "-m", "assay_dashboards", run.string()}, {{"PYTHONPATH", python_path(root)}});
-  if (end.status == 0) return {run / "report" / "index.html", ""};
-  return {{},
-          "report: " + python + " -m assay_dashboards ended with " + std::to_string(end.status) + ": " +
-              last_line(end.output) + (end.status == 127 ? "; install Python 3" : "; ci/setup installs what it needs")};
+      run_program({python, "-m", "assay_dashboards", whole.string()}, {{"PYTHONPATH", python_path(root)}});
+  const fs::path page = run / "report" / "index.html";
+  // The package prints the page once everything is written, and may still have something to say about the run.
+  const std::string line = "\n" + (whole / "report" / "index.html").string() + "\n";
+  const bool written = ("\n" + end.output).find(line) != std::string::npos;
+  if (end.status == 0 && written) return {page, ""};
+  return {written ? page : fs::path(), "report: " + why_it_ended(python, end)};
 }
 
 int report_command(const Options& options) {
   read_run(options.run_folder);  // refuses, by name, what is no run
   const Report report = write_report(source_root(options), options.run_folder);
-  if (report.page.empty()) throw UsageError(report.why);
-  fmt::print("report: {}\n", report.page.string());
+  if (!report.page.empty()) fmt::print("report: {}\n", report.page.string());
+  if (!report.why.empty()) throw UsageError(report.why);
   return 0;
 }
 

@@ -138,7 +138,7 @@ RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& f
 void add_report(const Setting& setting, Conclusion& conclusion) {
   const Report report = write_report(setting.trees.root, conclusion.run);
   conclusion.report = report.page;
-  if (!report.page.empty()) return;
+  if (report.why.empty()) return;
   fmt::print(stderr, "assay: {}\n", report.why);
   conclusion.exit_code = combine_exit_codes(conclusion.exit_code, 4);
 }
