@@ -15,7 +15,8 @@ from .plain import shortened, slug
 from .view import CLASS_OF_EXIT, SYMBOL_OF_OUTCOME, SYMBOL_OF_VERDICT, View
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_MOST_LISTED = 200  # failures on the index; the kernel pages have them all
+_MOST_LISTED = 200  # cards of failures on the index; the kernel pages have them all
+_MOST_FOLDED = 50  # cases listed in a card of the index
 _ACCUMULATORS = {0: "none", 1: "f16", 2: "bf16", 3: "f32", 4: "f64", 5: "i32"}  # ASSAY_ACC_* of <assay/abi.h>
 _EXPS = {0: "none", 1: "accurate", 2: "fast", 3: "base 2"}  # ASSAY_EXP_*
 _WORST_OUTCOME_CLASS = {
@@ -49,6 +50,7 @@ def pages(view: View) -> dict:
         us=_us,
         number=_number,
         shortened=shortened,
+        most_folded=_MOST_FOLDED,
     )
     made = {"index.html": environment.get_template("index.html.j2").render(**_index(view))}
     kernel_template = environment.get_template("kernel.html.j2")
@@ -97,11 +99,17 @@ def _index(view):
     return {
         "rows": rows,
         "totals": [(check, view.outcome_counts(check)) for check in view.checks],
-        "failures": view.failures[:_MOST_LISTED],
-        "failures_left": max(0, len(view.failures) - _MOST_LISTED),
-        "latencies": view.latency_frame.to_dict("records"),
+        "failures": view.failure_groups()[:_MOST_LISTED],
+        "failures_left": sum(map(len, view.failure_groups()[_MOST_LISTED:])),
+        "latencies": _latencies(view),
         "seconds": _time_spent(view.records),
     }
+
+
+def _latencies(view):
+    """(kernel, number of its cases, rows)."""
+    groups = view.latency_frame.groupby("name", sort=False)
+    return [(name, rows["index"].nunique(), rows.to_dict("records")) for name, rows in groups]
 
 
 def _time_spent(records):
@@ -124,7 +132,7 @@ def _kernel(view, name):
         "arithmetic": _arithmetic(facts),
         "owner": facts["contract"]["owner"] if facts else next((r["owner"] for r in records), ""),
         "records": records,
-        "failures": [record for record in view.failures if record["name"] == name],
+        "failures": view.failure_groups(name),
         "errors": _error_plots(view, name, records),
         "ecdfs": _latency_plots(view, name, records),
         "selections": _selections(records),
@@ -150,9 +158,11 @@ def _error_plots(view, name, records):
         by_dtype[record["dtype"]] += record["errors"]
     drawn = []
     for dtype, errors in sorted(by_dtype.items()):
+        sums = {key: sum(error[key] for error in errors) for key in _SUMMED}
+        if not any(sums.values()):  # every case of this dtype was refused
+            continue
         histograms = [error["histogram"] for error in errors if len(error["histogram"]) == len(edges) + 1]
         counts = np.sum(histograms, axis=0) if histograms else None
-        sums = {key: sum(error[key] for error in errors) for key in _SUMMED}
         worst = max((error["max_q"] for error in errors), key=lambda q: math.inf if math.isnan(q) else q, default=0.0)
         plot = None
         if counts is not None and counts.sum() > 0:

@@ -59,10 +59,10 @@ def _svg(figure: Figure, name: str, description: str) -> Markup:
     return Markup(text.replace("<svg", f'<svg role="img" aria-label="{description}"', 1))  # noqa: S704
 
 
-def _axes(width, height, left, bottom):
+def _axes(width, height, left, bottom, right=0.08):
     """A figure of inches with fixed margins: layout engines draw everything twice to find the same."""
     figure = Figure(figsize=(width, height))
-    axes = figure.add_axes((left / width, bottom / height, 1 - (left + 0.08) / width, 1 - (bottom + 0.1) / height))
+    axes = figure.add_axes((left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + 0.1) / height))
     return figure, axes
 
 
@@ -87,7 +87,9 @@ def error_histogram(counts, edges, name: str) -> Markup:
         _ticks(axes.yaxis, decades, [_compact(d) for d in decades])
         bound = sum(inside)
         shown = [i for i in range(1, len(edges) - 1) if (bound - 1 - i) % 3 == 0 and i > 1]
-        _ticks(axes.xaxis, [0, *shown, len(edges)], ["0", *(_power(edges[i]) for i in shown), "more"])
+        # A bar holds what lies between two edges, so an edge's tick stands on the bar's right end.
+        positions = [0, *(i + 0.5 for i in shown), len(edges)]
+        _ticks(axes.xaxis, positions, ["0", *(_power(edges[i]) for i in shown), "more"])
         axes.axvline(bound - 0.5, color=_BAD, linewidth=1.2, linestyle="--")
         axes.text(bound - 0.35, highest / 1.2, "bound", color=_BAD, va="top", fontsize=8)
         axes.set_xlabel("q = |got − want| / bound, up to")
@@ -103,8 +105,8 @@ def _power(edge: float) -> str:
 def _compact(value: float) -> str:
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale:
-            return f"{value / scale:g}{unit}"
-    return f"{value:g}"
+            return f"{value / scale:.4g}{unit}"
+    return f"{value:.4g}"
 
 
 def _round_values(lowest, highest, fewest):
@@ -122,7 +124,7 @@ def latency_ecdf(series, name: str) -> Markup:
     lowest = max(1e-4, min(float(np.min(values)) for _, values in series))
     highest = max(1.05 * lowest, max(float(np.max(values)) for _, values in series))
     with matplotlib.rc_context(_STYLE):
-        figure, axes = _axes(3.8, 1.8, left=0.42, bottom=0.45)
+        figure, axes = _axes(3.8, 1.8, left=0.42, bottom=0.45, right=0.25)
         for colour, microseconds in series:
             # Beyond some hundreds of points a curve only grows the page: quantiles keep its shape and both ends.
             shares = np.linspace(0, 1, min(len(microseconds), 300)) if len(microseconds) > 1 else np.array([1.0])
@@ -134,7 +136,7 @@ def latency_ecdf(series, name: str) -> Markup:
         margin = (highest / lowest) ** 0.04
         axes.set_xlim(lowest / margin, highest * margin)
         ticks = _round_values(lowest / margin, highest * margin, fewest=2)
-        _ticks(axes.xaxis, ticks, [f"{tick:.4g}" for tick in ticks])
+        _ticks(axes.xaxis, ticks, [_compact(tick) for tick in ticks])
         _ticks(axes.yaxis, [0, 0.5, 0.9], ["0", "p50", "p90"])
         axes.set_xlabel("µs a launch")
         return _svg(figure, name, "Cumulative distribution of latency samples")

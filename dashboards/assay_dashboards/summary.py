@@ -8,6 +8,7 @@ from .view import SYMBOL_OF_VERDICT, View
 
 LONGEST = 60_000  # characters; a GitHub comment holds 65536
 _MOST_FAILURES, _MOST_FINDINGS, _MOST_LATENCIES = 50, 50, 60
+_QUANTILES = ("p50_us", "p90_us", "p99_us")
 
 
 def code(text: str, longest: int = 160) -> str:
@@ -58,14 +59,15 @@ def _failures(view):
     if not view.failures:
         return []
     lines = ["### Not passing", "", "| verdict | case | owner | reason |", "| --- | --- | --- | --- |"]
-    shown = view.failures[:_MOST_FAILURES]
-    for r in shown:
+    shown = view.failure_groups()[:_MOST_FAILURES]
+    for r, *others in shown:
         symbol = SYMBOL_OF_VERDICT.get(r["verdict"], "✗")
-        cells = (f"{symbol} {r['verdict']}", code(r["kernel_id"]), code(r["owner"], 60), code(r["reason"], 200))
+        more = f" and {len(others)} more cases" if others else ""
+        cells = (f"{symbol} {r['verdict']}", code(r["kernel_id"]) + more, code(r["owner"], 60), code(r["reason"], 200))
         lines.append("| " + " | ".join(cells) + " |")
-    lines += _rest(len(shown), view.failures)
+    lines += _rest(sum(map(len, shown)), view.failures)
     # The whole command, or it does not replay.
-    repro = [f"- {code(r['repro'], 600)}" for r in shown if r["repro"]]
+    repro = [f"- {code(r['repro'], 600)}" for r, *_ in shown if r["repro"]]
     return [*lines, "", "Replay:", "", *repro]
 
 
@@ -84,7 +86,10 @@ def _latencies(view):
     lines = ["### Latency", "", "| case | metric | p50 µs | p90 µs | p99 µs | tail mass | samples |"]
     lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for row in rows[:_MOST_LATENCIES]:
-        times = " | ".join(f"{row[key]:.4g}" for key in ("p50_us", "p90_us", "p99_us"))
+        # Of one sample there are no quantiles.
+        once = row["samples"] == 1
+        times = " | ".join("" if once and key != "p50_us" else f"{row[key]:.4g}" for key in _QUANTILES)
+        tail = "" if once else f"{row['tail_mass']:.3f}"
         name = code(f"{row['name']}:{row['case']}")
-        lines.append(f"| {name} | {code(row['metric'])} | {times} | {row['tail_mass']:.3f} | {row['samples']} |")
+        lines.append(f"| {name} | {code(row['metric'])} | {times} | {tail} | {row['samples']} |")
     return lines + _rest(_MOST_LATENCIES, rows)

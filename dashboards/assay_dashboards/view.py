@@ -3,6 +3,7 @@
 The words, their order of severity and their exit codes come from run.json's tables, so that this program has no copy.
 """
 
+import re
 from functools import cached_property
 
 import pandas as pd
@@ -23,6 +24,16 @@ SYMBOL_OF_OUTCOME = {
 HEADLINE = {0: "Pass", 1: "Fail", 2: "Inconclusive", 3: "Invalid", 4: "Error"}
 
 
+def _unsigned_nan(text):
+    """The sign of a NaN means nothing, and not every printf shows it."""
+    return re.sub(r"(?<![\w-])-nan\b", "nan", text)
+
+
+def _shown_detail(check):
+    nothing = check["outcome"] == "not-applicable" and re.fullmatch(r"0( of 0)? [a-z]+", check["detail"])
+    return "" if nothing else _unsigned_nan(check["detail"])
+
+
 class View:
     def __init__(self, loaded: Loaded):
         self.folder = loaded.folder
@@ -38,7 +49,11 @@ class View:
         name = f"{record['op']}/{record['kernel']}"
         _, _, case = record["kernel_id"].partition(":")
         row = self.verdicts[record["verdict"]]
+        checks = [check | {"detail": _shown_detail(check)} for check in record["checks"]]
         return record | {
+            "reason": _unsigned_nan(record["reason"]),
+            "checks": checks,
+            "selection": {key: value for key, value in record["selection"].items() if value},
             "index": index,
             "name": name,
             "case": case or record["kernel_id"],
@@ -122,6 +137,14 @@ class View:
         """Records that keep the run from passing, the gravest first."""
         wanted = [record for record in self.records if record["exit_code"] != 0]
         return sorted(wanted, key=lambda r: (-PRECEDENCE.index(r["exit_code"]), -r["rank"], r["index"]))
+
+    def failure_groups(self, name=None) -> list:
+        """The failures, those of one kernel that say the same together: one fault of a kernel is told once."""
+        groups = {}
+        for record in self.failures:
+            if name in (None, record["name"]):
+                groups.setdefault((record["name"], record["verdict"], record["reason"]), []).append(record)
+        return list(groups.values())
 
     def verdict_counts(self, name=None) -> dict:
         """Verdict -> count, the gravest first."""

@@ -5,15 +5,17 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from assay_dashboards import plots
 from assay_dashboards import summary as summary_module
 from assay_dashboards.__main__ import main, write_report
 from assay_dashboards.load import load
 from assay_dashboards.plain import plain, slug
 from assay_dashboards.summary import code, summary
 from assay_dashboards.view import View
-from sample_run import error_summary, kernel_entry, latency_summary, record, write_run
+from sample_run import EDGES, error_summary, kernel_entry, latency_summary, record, write_run
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}../../etc/passwd`|@all\u202e\x00\n&amp;"
 
@@ -183,6 +185,83 @@ def test_an_empty_run_is_not_a_pass(tmp_path):
     assert json.loads(files["benchmark.json"])["benchmarks"] == []
 
 
+def test_one_fault_of_a_kernel_is_one_card(tmp_path):
+    records = [record(f"gemm/simd:m={i}", "contract", "contract", "domain: no field z") for i in range(70)]
+    records.append(record("gemm/simd:m=99", "contract", "contract", "another"))
+    records.append(record("gemm/other:m=1", "contract", "contract", "domain: no field z"))
+    files = report(tmp_path, records)
+    index, kernel = files["index.html"], files[f"kernel-{slug('gemm/simd')}.html"]
+    assert "Not passing (72)" in index
+    assert index.count("<article") == 3
+    assert kernel.count("<article") == 2
+    assert "✗ 70 contract" in Page(index).said
+    card = index[index.index("<article") : index.index("</article>")]
+    assert card.partition("<details>")[0].count("assay repro") == 1 + 1, "one line and its copy button"
+    assert card.count("assay repro") == 2 + 50
+    assert "19 more are on the kernel's page" in card
+    assert all(f"m={i}<" in kernel for i in range(70))
+    assert "and 69 more cases" in files["summary.md"]
+
+
+def test_of_one_sample_one_value_is_shown(tmp_path):
+    once = latency_summary("prepare", samples=1, p50_us=7.77, p90_us=7.77, p99_us=7.77)
+    files = report(tmp_path, [record(latency=[once])], samples={"samples/a.bin": [7770]})
+    for name in ("index.html", f"kernel-{slug('gemm/simd')}.html"):
+        assert files[name].count("7.77 µs") == 1, name
+        assert "measured once" in files[name]
+        assert "Batch: launches timed together" in files[name]
+    assert files["summary.md"].count("7.77") == 1
+
+
+def test_a_nan_has_no_sign_and_nothing_is_not_a_detail(tmp_path):
+    made = record(verdict="wrong", failed="accuracy", detail="y[3]: got -nan, want x-nan")
+    made["checks"][13] |= {"outcome": "not-applicable", "detail": "0 of 0 arguments"}
+    made["checks"][14] |= {"outcome": "pass", "detail": "3 relations"}
+    made["selection"] = {"algorithm": ""}
+    page = report(tmp_path, [made])[f"kernel-{slug('gemm/simd')}.html"]
+    assert "got nan, want x-nan" in page
+    assert "got -nan" not in page
+    assert "0 of 0" not in page
+    assert "3 relations" in page
+    assert "Selection and fallbacks" not in page
+
+
+def test_a_dtype_without_a_judged_case_has_no_panel(tmp_path):
+    refused = record("gemm/simd:m=2,dtype=i8", "unsupported", errors=[])
+    empty = record("gemm/simd:m=3,dtype=f16", "crashed", errors=[error_summary(elements=0, rigorous=0, histogram=[])])
+    page = report(tmp_path, [record(), refused, empty])[f"kernel-{slug('gemm/simd')}.html"]
+    assert re.findall(r"<figcaption><b>(\w+)</b>", page) == ["f32"]
+
+
+def test_the_legend_says_what_weak_is(full_report):
+    _, out = full_report
+    assert "the depth is unknown, the bound is vacuous or an intermediate may overflow" in (
+        out / "index.html").read_text("utf-8")  # fmt: skip
+
+
+def ticks_of(monkeypatch, draw):
+    """axis of each call -> (positions, labels)"""
+    seen = []
+    monkeypatch.setattr(plots, "_ticks", lambda axis, *ticks: seen.append((axis.axis_name, *ticks)))
+    lines = []
+    monkeypatch.setattr(plots.matplotlib.axes.Axes, "axvline", lambda self, x, **_: lines.append(x))
+    draw()
+    return {name: dict(zip(labels, positions, strict=True)) for name, positions, labels in seen}, lines
+
+
+def test_the_bound_stands_at_one(monkeypatch):
+    counts = [1] * (len(EDGES) + 1)
+    ticks, lines = ticks_of(monkeypatch, lambda: plots.error_histogram(counts, EDGES, "a"))
+    assert lines == [ticks["x"]["1"]]
+
+
+def test_labels_of_long_latencies_are_short(monkeypatch):
+    series = [(plots.FIRST, np.array([9000.0, 2.0e6]))]
+    ticks, _ = ticks_of(monkeypatch, lambda: plots.latency_ecdf(series, "a"))
+    assert {"10k", "100k", "1M"} <= set(ticks["x"])
+    assert not any("e" in label for label in ticks["x"])
+
+
 def test_a_run_with_only_failures(tmp_path):
     records = [record(f"gemm/simd:m={i}", "crashed", "launch", "signal 11", errors=[]) for i in range(3)]
     files = report(tmp_path, records)
@@ -292,7 +371,8 @@ def test_benchmark_json_has_no_bare_nan(tmp_path):
 
 
 def test_summary_is_bounded_and_says_what_it_left_out(tmp_path):
-    records = [record(f"gemm/simd:m={i}", "wrong", "accuracy", "x" * 5000, owner="o" * 900) for i in range(400)]
+    long = "x" * 5000
+    records = [record(f"gemm/simd:m={i}", "wrong", "accuracy", f"{i}{long}", owner="o" * 900) for i in range(400)]
     text = summary(view_of(tmp_path, records))
     assert len(text) <= summary_module.LONGEST
     assert "350 more are in the report" in text
@@ -300,7 +380,7 @@ def test_summary_is_bounded_and_says_what_it_left_out(tmp_path):
 
 def test_summary_that_is_cut_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(summary_module, "LONGEST", 1500)
-    records = [record(f"gemm/simd:m={i}", "wrong", "accuracy", "x" * 100) for i in range(40)]
+    records = [record(f"gemm/simd:m={i}", "wrong", "accuracy", f"{i}" + "x" * 100) for i in range(40)]
     text = summary(view_of(tmp_path, records))
     assert len(text) <= 1500
     assert "lines are left out here" in text
