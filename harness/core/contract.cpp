@@ -2,7 +2,9 @@
 
 #include <assay/domain.h>
 
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "core/error.h"
 
@@ -35,6 +37,25 @@ std::string unclaimed(const Contract& contract, const Case& c) {
   } catch (const std::invalid_argument& e) {
     throw UsageError(std::string("contract of a ") + c.op() + " kernel: " + e.what());
   }
+}
+
+std::string domain_mistake(const Contract& contract, const std::vector<FieldSpec>& fields) {
+  std::string clauses = contract.domain;
+  std::replace(clauses.begin(), clauses.end(), '|', ';');
+  std::istringstream in(clauses);
+  for (std::string clause; std::getline(in, clause, ';');) {
+    const std::vector<std::string> words = detail::domain_words(clause);
+    if (words.size() < 3 || (words[1] != "in" && words[1] != "not")) continue;
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == words[0]; });
+    if (field == fields.end() || field->choices.empty()) continue;
+    for (size_t i = words[1] == "in" ? 2 : 3; i < words.size(); ++i) {
+      if (std::find(field->choices.begin(), field->choices.end(), words[i]) != field->choices.end()) continue;
+      std::string choices;
+      for (const std::string& choice : field->choices) choices += (choices.empty() ? "" : ", ") + choice;
+      return "the domain says '" + words[i] + "', which is no " + field->name + "; there are " + choices;
+    }
+  }
+  return {};
 }
 
 std::vector<std::string> promise_names(uint32_t promises) {

@@ -34,6 +34,9 @@ Contract contract_from(const assay_contract& c);  // null strings become empty
 // Why the contract's domain does not claim `c`, or empty. Throws UsageError for a domain that does not parse.
 std::string unclaimed(const Contract& contract, const Case& c);
 
+// What is misspelt in the contract's domain: a word that its field (one of `fields`) cannot hold. Empty: nothing.
+std::string domain_mistake(const Contract& contract, const std::vector<FieldSpec>& fields);
+
 // The words for promise bits, in bit order: "same-run", "same-restart", ...
 std::vector<std::string> promise_names(uint32_t promises);
 

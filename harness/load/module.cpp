@@ -20,6 +20,9 @@ void check_kernel(const std::filesystem::path& file, const assay_kernel* kernel,
     reject(file, where + " lacks a name, an op or a target");
   }
   const std::string named = std::string(kernel->op) + "/" + kernel->name;
+  if (std::string_view(kernel->target) != "cpu" && std::string_view(kernel->target) != "cuda") {
+    reject(file, named + " is for target '" + kernel->target + "'; there are cpu and cuda");
+  }
   if (kernel->create == nullptr || kernel->destroy == nullptr || kernel->prepare == nullptr ||
       kernel->release == nullptr || kernel->workspace == nullptr || kernel->launch == nullptr ||
       kernel->describe == nullptr) {
@@ -33,7 +36,14 @@ Module::Module(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) reject(file, "no such file");
   // An absolute path, so that the loader does not search for it.
   void* handle = ::dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) reject(file, std::string("cannot be loaded: ") + ::dlerror());
+  if (handle == nullptr) {
+    const std::string why = ::dlerror();
+    const bool unnamed = why.find("undefined symbol: assay_kernel_") != std::string::npos;
+    reject(file,
+           "cannot be loaded: " + why +
+               (unnamed ? "; the op and name in ASSAY_KERNEL must be those the build names: the folder's and the file's"
+                        : ""));
+  }
   void* symbol = ::dlsym(handle, ASSAY_MODULE_SYMBOL);
   if (symbol == nullptr) {
     reject(file, "does not export '" ASSAY_MODULE_SYMBOL "'; mark it ASSAY_EXPORT, or build it with assay_module()");

@@ -70,6 +70,10 @@ std::unique_ptr<JudgeClient> BadModule::judge_;
 
 TEST_P(BadModule, GetsItsVerdictAndTheNextKernelIsUnharmed) {
   const Row& row = GetParam();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  if (std::string(row.module) == "leak")
+    GTEST_SKIP() << "the sanitizer owns malloc: the heap is not counted in this build";
+#endif
   const Record record = check(row.module, row.case_id);
   EXPECT_EQ(word_of(record.verdict), word_of(row.verdict)) << details(record);
   EXPECT_NE(record.reason.find(row.reason), std::string::npos) << details(record);
@@ -105,6 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"refuse_everything", Verdict::contract, "claims this case and refuses it: not today"},
         Row{"claim_too_much", Verdict::contract, "the op does not allow this contract"},
         Row{"accept_unclaimed", Verdict::contract, "accepts what it does not claim"},
+        Row{"misspelt_domain", Verdict::contract, "the domain says 'fp32', which is no dtype"},
         Row{"big_workspace", Verdict::contract, "4096 bytes of workspace"},
         Row{"silent_fallback", Verdict::fallback, "instead of avx512: no such instructions here"}),
     [](const auto& info) { return std::string(info.param.module) + "_" + std::to_string(info.index); });
@@ -127,6 +132,8 @@ TEST_P(UnusableModule, IsRefusedInOneLineAndTheJudgeGoesOn) {
 INSTANTIATE_TEST_SUITE_P(All, UnusableModule,
                          ::testing::Values(std::pair{"abi_off", "ABI version 2"},
                                            std::pair{"symbol_missing", "does not export 'assay_module'"},
+                                           std::pair{"wrong_target", "is for target 'cdua'; there are cpu and cuda"},
+                                           std::pair{"wrong_name", "must be those the build names"},
                                            std::pair{"crash_on_load", "SIGABRT"},
                                            std::pair{"hole_in_table", "lacks one of create"},
                                            std::pair{"no_such_file", "no such file"}),

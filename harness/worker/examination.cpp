@@ -54,6 +54,9 @@ class Examination : public Steps {
     if (const std::string why = op_.cap_violation(kernel_.contract); !why.empty()) {
       return refuse("the op does not allow this contract: " + why);
     }
+    if (const std::string mistake = domain_mistake(kernel_.contract, op_.all_fields()); !mistake.empty()) {
+      return refuse(mistake);
+    }
     std::string not_claimed;
     try {
       not_claimed = unclaimed(kernel_.contract, case_);

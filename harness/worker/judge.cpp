@@ -1,5 +1,7 @@
 #include "worker/judge.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -61,14 +63,7 @@ class Judge {
  private:
   json load(const std::string& file) {
     turn_to(file);
-    json answer;
-    try {
-      answer = first_.ask({{"do", "load"}, {"module", file}});
-    } catch (const ProcessLost& lost) {
-      throw UsageError("module " + file + ": loading it: the worker " + lost.what());
-    } catch (const LaunchFailed& refused) {
-      throw UsageError(refused.what());
-    }
+    json answer = describe_module(file);
     const std::string hash = code_hash_of(file);
     for (json& kernel : answer.at("kernels")) {
       kernel["module"] = file;
@@ -82,6 +77,20 @@ class Judge {
       kernels_[file + "\n" + info.op + "/" + info.name] = info;
     }
     return answer;
+  }
+
+  json describe_module(const std::string& file) {
+    for (bool again = false;; again = true) {
+      try {
+        return first_.ask({{"do", "load"}, {"module", file}});
+      } catch (const ProcessLost& lost) {
+        // A module does not kill its own process by accident: somebody else did, and it is owed a second look.
+        if (lost.loss == Loss::signal && lost.code == SIGKILL && !again) continue;
+        throw UsageError("module " + file + ": loading it: the worker " + lost.what());
+      } catch (const LaunchFailed& refused) {
+        throw UsageError(refused.what());
+      }
+    }
   }
 
   // One module set a correctness worker: another module gets fresh processes.

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -191,7 +192,8 @@ nlohmann::json Process::request(const nlohmann::json& message, std::chrono::dura
       ::poll(waits, output_pipe_ < 0 ? 1 : 2, 20);
       drain_output();
       const std::chrono::duration<double> waited = Clock::now() - start;
-      if (waited > deadline) lost(Loss::timeout, "no answer within " + std::to_string(deadline.count()) + " s");
+      if (waited > deadline)
+        lost(Loss::timeout, "gave no answer within " + fmt::format("{:g}", deadline.count()) + " s");
       if (waited.count() > 0.015 && memory_limit != 0 && own_memory(pid_) > memory_limit) {
         lost(Loss::memory, "held more than " + std::to_string(memory_limit >> 20) + " MiB of its own");
       }

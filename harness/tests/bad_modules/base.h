@@ -40,4 +40,4 @@ inline constexpr assay_contract kContract{
 }  // namespace bad
 
 // The whole kernel but for what `launch` does: the same name in every module, so that only the module differs.
-#define BAD_KERNEL(launch_) ASSAY_KERNEL(reduce, bad, .launch = launch_, .contract = bad::kContract)
+#define BAD_KERNEL(launch_) ASSAY_KERNEL(reduce, bad, .launch = (launch_), .contract = bad::kContract)
