@@ -2,7 +2,9 @@
 // about the observed goldens of that run's platform, which are that run's own records.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 #include "cli/commands.h"
 #include "cli/loaded.h"
@@ -13,6 +15,7 @@
 #include "gate/goldens.h"
 #include "golden/update.h"
 #include "record/run_folder.h"
+#include "record/verdict.h"
 
 namespace assay {
 namespace {
@@ -62,8 +65,10 @@ std::vector<GoldenChange> truth_changes(const Options& options, const std::files
   };
   const std::map<std::string, TruthFile> truths = compute_truths(ops, Tier::ci, options.threads, wanted, progress);
   if (terminal) fmt::print(stderr, "\r\033[K");
-  if (truths.empty()) throw UsageError("golden: the filters match no case of tier ci");
-  fmt::print("{} truths of {} ops recomputed\n", computed, truths.size());
+  if (computed == 0) throw UsageError("golden: the filters match no case of tier ci");
+  const auto recomputed =
+      std::count_if(truths.begin(), truths.end(), [](const auto& op) { return !op.second.cases.empty(); });
+  fmt::print("{} truths of {} ops recomputed\n", computed, recomputed);
   return plan_truth_update(folder / "truth", truths, filters.empty() ? Extent::complete : Extent::partial);
 }
 
@@ -72,6 +77,33 @@ Extent extent_of(const Run& run) {
   const bool whole = run.asked.tier == "ci" && run.asked.filter.empty() && run.asked.shard.empty() &&
                      run.asked.command != "bench" && run.planned == run.recorded;
   return whole ? Extent::complete : Extent::partial;
+}
+
+// A finished run whose records are not those it told of has lost some: what is left must not pass for all.
+void require_whole(const std::filesystem::path& folder, const Run& run, const std::vector<Record>& records) {
+  const std::string file = (folder / "records.jsonl").string();
+  std::ifstream in(file, std::ios::binary);
+  const bool torn = in.seekg(-1, std::ios::end) && in.get() != '\n';
+  if (!torn && static_cast<int64_t>(records.size()) == run.recorded) return;
+  throw UsageError(fmt::format("{}: holds {} whole records{}, run.json says {}; resume the run, or run again", file,
+                               records.size(), torn ? " and a torn one" : "", run.recorded));
+}
+
+// "3 of 40 records left out, which did not pass: 1 wrong, 2 unsupported"; empty when all passed.
+std::string not_passed_text(const std::vector<Record>& records) {
+  std::map<Verdict, size_t> counts;
+  size_t left_out = 0;
+  for (const Record& record : records) {
+    if (is_approvable(record)) continue;
+    ++counts[record.verdict];
+    ++left_out;
+  }
+  std::string verdicts;
+  for (const auto& [verdict, count] : counts) {
+    verdicts += fmt::format("{} {} {}", verdicts.empty() ? "" : ",", count, word_of(verdict));
+  }
+  if (left_out == 0) return "";
+  return fmt::format("{} of {} records left out, which did not pass:{}", left_out, records.size(), verdicts);
 }
 
 std::vector<GoldenChange> observed_changes(const Options& options, const std::filesystem::path& folder) {
@@ -93,6 +125,9 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
                      "was judged by; nothing can be approved from it");
   }
   const std::vector<Record> records = read_records(options.run_folder);
+  require_whole(options.run_folder, run, records);
+  const std::string left_out = not_passed_text(records);
+  if (!left_out.empty()) fmt::print("{}\n", left_out);
   return plan_observed_update(folder / "observed", platform, observed_from(records), extent_of(run));
 }
 

@@ -37,6 +37,7 @@ RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, 
   job.sampling.warm_samples = tier.warm_samples;
   job.sampling.cold_samples = tier.cold_samples;
   job.sampling.seconds_at_most = tier.sampling_seconds;
+  job.program = options.program;
   job.repro_arguments = [options](const KernelInfo& kernel) { return repro_arguments(options, kernel); };
   job.apply_goldens = [&goldens](const KernelInfo& kernel, Record& record) { goldens.apply(kernel, record); };
   return job;

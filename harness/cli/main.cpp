@@ -22,7 +22,9 @@ int main(int argc, char** argv) {
   constexpr int kInternal = 4;
   int code = kInternal;
   try {
-    code = dispatch(assay::parse_options({argv + 1, argv + argc}));
+    assay::Options options = assay::parse_options({argv + 1, argv + argc});
+    if (argc > 0 && *argv[0] != '\0') options.program = argv[0];
+    code = dispatch(options);
   } catch (const assay::HelpAsked& help) {
     std::fputs(help.what(), stdout);
     code = 0;

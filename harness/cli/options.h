@@ -13,9 +13,10 @@
 namespace assay {
 
 struct Options {
-  std::string command;     // "check", "golden", ...
-  std::string subcommand;  // of golden: verify, diff, update
-  std::vector<std::string> argv;
+  std::string command;            // "check", "golden", ...
+  std::string subcommand;         // of golden: verify, diff, update
+  std::vector<std::string> argv;  // without the program
+  std::string program = "assay";  // as it was called, for lines to paste
 
   std::vector<std::string> filters;
   Tier tier = Tier::smoke;

@@ -1,6 +1,7 @@
 #include "cli/resume.h"
 
 #include "core/error.h"
+#include "gate/program.h"
 #include "record/run_folder.h"
 
 namespace assay {
@@ -37,8 +38,8 @@ std::string platform_of(const Run& run) {
 Options resumed(const Options& options) {
   const Run run = read_run(options.resume);
   if (run.asked.command != options.command) {
-    throw UsageError("--resume " + options.resume.string() + ": is a run of '" + run.asked.command + "'; use assay " +
-                     run.asked.command + " --resume");
+    throw UsageError("--resume " + options.resume.string() + ": is a run of '" + run.asked.command + "'; use " +
+                     shell_word(options.program) + " " + run.asked.command + " --resume");
   }
   const std::vector<std::string> given = question(options.argv);
   if (given.size() > 1 && given != question(run.asked.argv)) {
@@ -48,14 +49,16 @@ Options resumed(const Options& options) {
   Options again = parse_options(run.asked.argv);
   again.resume = options.resume;
   again.json = options.json;
+  again.program = options.program;
   return again;
 }
 
 bool never_began(const fs::path& run) {
   std::error_code error;
   if (!fs::is_directory(run, error) || fs::exists(run / "run.json", error)) return false;
-  const fs::path records = run / "records.jsonl";
-  return !fs::exists(records, error) || fs::file_size(records, error) == 0;
+  if (holds_no_more_than_a_beginning(run)) return true;
+  throw UsageError("--resume " + run.string() + ": holds no run (no run.json) but other files; give the folder of a " +
+                   "run, or start one with --out and a new folder");
 }
 
 void require_same(const Run& before, const Run& now) {

@@ -12,7 +12,8 @@ namespace assay {
 // UsageError.
 Options resumed(const Options& options);
 
-// Killed before run.json was there: nothing was recorded, and the run begins again in its folder.
+// Killed before run.json was there: nothing was recorded, and the run begins again in its folder. Throws UsageError for
+// a folder that holds something else and no run.
 bool never_began(const std::filesystem::path& run);
 
 // A run goes on only with the code and libraries it began with: its records would otherwise speak of two programs.

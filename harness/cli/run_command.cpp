@@ -38,6 +38,16 @@ fs::path default_out(const Options& options, const fs::path& root) {
   return out;
 }
 
+// runs/latest points to the run that began last with the default --out; replaced whole, so that it always points.
+void point_latest_to(const fs::path& run) {
+  const fs::path link = run.parent_path() / "latest", fresh = link.string() + ".part";
+  std::error_code error;
+  fs::remove(fresh, error);
+  fs::create_symlink(run.filename(), fresh, error);
+  if (!error) fs::rename(fresh, link, error);
+  if (error) fmt::print(stderr, "assay: {} is not set to this run: {}\n", link.string(), error.message());
+}
+
 Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded, const Platform& platform) {
   Run run;
   std::string filter;
@@ -155,8 +165,10 @@ int run_command(const Options& given) {
                                                : default_out(options, setting.trees.root);
   const Platform platform = platform_of(options, setting.loaded);
   const Goldens goldens(setting.trees.golden(), setting.ops, platform);
+  goldens.require_truth(setting.trees.ops_with_truth(setting.plan));
   Run run = describe_run(options, setting.plan, setting.loaded, platform);
   RunFolder folder = open_folder(options, out, goes_on, run);
+  if (options.resume.empty() && options.out.empty()) point_latest_to(out);
   if (!options.json) fmt::print("run: {}\n", out.string());
 
   const Telemetry before = read_telemetry();
@@ -165,8 +177,8 @@ int run_command(const Options& given) {
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const auto recorded = static_cast<int64_t>(folder.recorded().size());
   if (ending.stopped) {
-    fmt::print(stderr, "assay: stopped with {} of {} recorded; continue with: assay {} --resume {}\n", recorded,
-               setting.plan.cases.size(), options.command, shell_quoted(out.string()));
+    fmt::print(stderr, "assay: stopped with {} of {} recorded; continue with: {} {} --resume {}\n", recorded,
+               setting.plan.cases.size(), shell_word(options.program), options.command, shell_quoted(out.string()));
     return 128 + interrupt_signal();
   }
 

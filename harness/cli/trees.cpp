@@ -1,6 +1,9 @@
 #include "cli/trees.h"
 
+#include <algorithm>
+
 #include "cli/paths.h"
+#include "gate/findings.h"
 
 namespace assay {
 
@@ -10,6 +13,15 @@ Trees find_trees(const Options& options) {
   if (!options.base_ref.empty()) trees.base.emplace(BaseTree::ref(trees.root, options.base_ref));
   trees.judging = trees.base && !options.approve_findings ? trees.base->path() : trees.root;
   return trees;
+}
+
+std::set<std::string> Trees::ops_with_truth(const Plan& plan) const {
+  std::set<std::string> ops;
+  for (const PlannedCase& planned : plan.cases) ops.insert(plan.kernel_of(planned).op);
+  if (judging == root) return ops;
+  const std::vector<std::string> known = registered_ops(judging);
+  std::erase_if(ops, [&](const std::string& op) { return std::find(known.begin(), known.end(), op) == known.end(); });
+  return ops;
 }
 
 }  // namespace assay

@@ -3,9 +3,12 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "cli/options.h"
 #include "gate/base_tree.h"
+#include "gate/plan.h"
 
 namespace assay {
 
@@ -16,6 +19,9 @@ struct Trees {
 
   std::filesystem::path policy() const { return judging / "ci" / "policy"; }
   std::filesystem::path golden() const { return judging / "golden"; }
+
+  // The planned ops that the judging tree owes a truth golden: all but those that only the change has.
+  std::set<std::string> ops_with_truth(const Plan& plan) const;
 };
 
 Trees find_trees(const Options& options);  // throws UsageError

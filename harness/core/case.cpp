@@ -26,6 +26,12 @@ template <class Number>
 Number parse_number(const std::string& op, const FieldSpec& spec, const std::string& text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range && end == text.data() + text.size()) {
+    throw UsageError("case of " + op + ": field '" + spec.name + "' = '" + text + "' is too " +
+                     (spec.kind == FieldKind::real ? "large or too small"
+                      : text[0] == '-'             ? "small"
+                                                   : "large"));
+  }
   if (error != std::errc() || end != text.data() + text.size()) {
     throw UsageError("case of " + op + ": field '" + spec.name + "' = '" + text + "' is not " +
                      (spec.kind == FieldKind::integer ? "an integer" : "a number"));

@@ -153,7 +153,8 @@ class Runner {
   }
 
   std::string repro_of(const PlannedCase& planned) const {
-    return "assay repro " + shell_quoted(planned.id) + job_.repro_arguments(job_.plan->kernel_of(planned));
+    return shell_word(job_.program) + " repro " + shell_quoted(planned.id) +
+           job_.repro_arguments(job_.plan->kernel_of(planned));
   }
 
   std::vector<LoadedLibrary> libraries() {

@@ -31,6 +31,7 @@ struct RunJob {
   std::set<std::string> recorded;  // kernel ids that have a record already
   SamplePlan sampling;
   Date today{};
+  std::string program = "assay";  // as it was called: repro lines begin with it
   // What follows the id in a repro line of that kernel: " --module ..." for a foreign one.
   std::function<std::string(const KernelInfo&)> repro_arguments = [](const KernelInfo&) { return std::string(); };
   StartJudge start_judge;

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "core/error.h"
 #include "golden/apply.h"
 #include "golden/file.h"
 
@@ -43,8 +44,18 @@ std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>&
 }
 
 Goldens::Goldens(const fs::path& folder, const OpRegistry& ops, const Platform& platform)
-    : truth_(TruthGoldens::load(folder / "truth", ops)),
+    : folder_(folder),
+      truth_(TruthGoldens::load(folder / "truth", ops)),
       observed_(ObservedGoldens::load(folder / "observed", platform)) {}
+
+void Goldens::require_truth(const std::set<std::string>& ops) const {
+  for (const std::string& op : ops) {
+    if (truth_.has(op)) continue;
+    throw UsageError((folder_ / "truth" / (op + ".txt")).string() +
+                     ": is missing, and nothing else guards the oracle of " + op +
+                     "; restore it, or run 'assay golden update --filter " + op + "'");
+  }
+}
 
 void Goldens::apply(const KernelInfo& kernel, Record& record) const {
   apply_goldens(record, truth_, &observed_, kernel.contract.promises);

@@ -19,11 +19,15 @@ std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>&
 
 class Goldens {
  public:
-  // `folder` is golden/ of the tree that judges. Throws UsageError for a malformed file; absent ones are no baseline.
+  // `folder` is golden/ of the tree that judges. Throws UsageError for a malformed file; an absent observed one is no
+  // baseline.
   Goldens(const std::filesystem::path& folder, const OpRegistry& ops, const Platform& platform);
+  // Throws UsageError naming the file and remedy for an op without a truth golden: its oracle would go unguarded.
+  void require_truth(const std::set<std::string>& ops) const;
   void apply(const KernelInfo& kernel, Record& record) const;
 
  private:
+  std::filesystem::path folder_;
   TruthGoldens truth_;
   ObservedGoldens observed_;
 };

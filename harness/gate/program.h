@@ -19,4 +19,7 @@ ProgramEnd run_program(const std::vector<std::string>& command,
 // `text` as one word of a POSIX shell.
 std::string shell_quoted(const std::string& text);
 
+// The same, with quotes only where a shell needs them: for a program's name.
+std::string shell_word(const std::string& text);
+
 }  // namespace assay

@@ -170,11 +170,14 @@ GoldenFile to_golden_file(const ObservedFile& observed, const Platform& platform
   return file;
 }
 
+bool is_approvable(const Record& record) {
+  return (record.verdict == Verdict::pass || record.verdict == Verdict::changed) && !record.output_hash.empty();
+}
+
 std::map<std::string, ObservedFile> observed_from(std::span<const Record> records) {
   std::map<std::string, ObservedFile> files;
   for (const Record& record : records) {
-    const bool approvable = record.verdict == Verdict::pass || record.verdict == Verdict::changed;
-    if (approvable && !record.output_hash.empty()) files[record.op][record.kernel_id] = observed_of(record);
+    if (is_approvable(record)) files[record.op][record.kernel_id] = observed_of(record);
   }
   return files;
 }

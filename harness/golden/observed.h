@@ -56,7 +56,10 @@ using ObservedFile = std::map<std::string, Observed, std::less<>>;  // by kernel
 ObservedFile observed_file_from(const GoldenFile& file, const std::string& name);  // throws UsageError
 GoldenFile to_golden_file(const ObservedFile& observed, const Platform& platform);
 
-// By op, from the records that passed or merely changed; a kernel that fails has nothing to approve.
+// Passed or merely changed, with an output.
+bool is_approvable(const Record& record);
+
+// By op, from the records that are approvable; a kernel that fails has nothing to approve.
 std::map<std::string, ObservedFile> observed_from(std::span<const Record> records);
 
 class ObservedGoldens {

@@ -40,6 +40,8 @@ class TruthGoldens {
   // Reads folder/OP.txt of every op that has one. A file that no op belongs to is left to diff and verify.
   static TruthGoldens load(const std::filesystem::path& folder, const OpRegistry& ops);
 
+  bool has(std::string_view op) const { return ops_.find(op) != ops_.end(); }
+
   struct Found {
     const Truth* truth = nullptr;
     std::string absent;  // why there is none: no line, no file, another oracle version

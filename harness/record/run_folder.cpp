@@ -112,6 +112,9 @@ RunFolder RunFolder::create(const fs::path& path) {
   if (fs::exists(path / "records.jsonl", error) || fs::exists(path / "run.json", error)) {
     throw UsageError(path.string() + ": holds a run already; continue it with --resume, or choose another --out");
   }
+  if (fs::is_directory(path, error) && !holds_no_more_than_a_beginning(path)) {
+    throw UsageError(path.string() + ": is not empty and holds no run; choose an --out that is new or empty");
+  }
   fs::create_directories(path / "samples", error);
   if (error) {
     errno = error.value();
@@ -168,6 +171,19 @@ void RunFolder::append(const Record& record) {
   }
   size_ += static_cast<int64_t>(line.size());
   recorded_.insert(key);
+}
+
+bool holds_no_more_than_a_beginning(const fs::path& run_folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(run_folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code unknown;
+    const bool ours = (name == "samples" && entry->is_directory(unknown) && fs::is_empty(entry->path(), unknown)) ||
+                      (name == "records.jsonl" && entry->is_regular_file(unknown) && entry->file_size(unknown) == 0) ||
+                      name == "run.json.part";
+    if (!ours) return false;
+  }
+  return !error;
 }
 
 std::vector<Record> read_records(const fs::path& run_folder) {

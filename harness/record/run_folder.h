@@ -19,7 +19,8 @@ namespace assay {
 
 class RunFolder {
  public:
-  // A new run; makes the folder and its parents. Throws UsageError when it holds a run already or cannot be written.
+  // A new run; makes the folder and its parents. Throws UsageError when it holds a run or anything else already, or
+  // cannot be written.
   static RunFolder create(const std::filesystem::path& path);
 
   // The same run again: what is recorded stays. Throws UsageError, naming file and line, when records.jsonl is
@@ -48,6 +49,10 @@ class RunFolder {
   int64_t size_ = 0;  // of the whole lines in records.jsonl
   std::set<std::string> recorded_;
 };
+
+// Whether nothing lies in the folder but what create() makes before run.json: what is left of a run killed that early,
+// or an empty folder.
+bool holds_no_more_than_a_beginning(const std::filesystem::path& run_folder);
 
 // For readers. A torn last line is left out. Throw UsageError that names file, line and field.
 std::vector<Record> read_records(const std::filesystem::path& run_folder);

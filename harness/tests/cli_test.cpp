@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const fs::path kBuild = ASSAY_BUILD_DIR;
 const std::string kAssay = (kBuild / "bin" / "assay").string();
@@ -96,7 +97,9 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"golden", "verify", "--run", run}, "run.json"},
       {{"golden", "verify", "--filter", "reduce/simd"}, "not of kernels"},
       {{"report", run}, "run.json"},
-      {{"repro", "reduce/bad:kind=sum", "--module", good}, "is not one kernel id"},
+      {{"repro", "reduce/bad:kind=sum", "--module", good}, "is not one kernel id: it lacks n ("},
+      {{"repro", "reduce/bad:kind=sum,n=7,dtype=f*", "--module", good}, "is not one kernel id"},
+      {{"check", "--module", good, "--filter", "reduce:n=99999999999999999999"}, "is too large"},
       {{"repro", "reduce:kind=sum,n=7,dtype=f32", "--module", good}, "is not one kernel id"},
       {{"check", "--resume", run}, "run.json"},
       {{"check", "--base", run}, "policy.toml"},
@@ -162,9 +165,9 @@ TEST_F(Cli, AFailureIsToldWithItsOwnerAndAReproThatReproducesIt) {
   EXPECT_EQ(end.status, 1) << end.output;
   EXPECT_THAT(end.output, AllOf(HasSubstr("memory"), HasSubstr("owner: ")));
   const std::string repro = read_records(run).at(0).repro;
-  EXPECT_THAT(repro, HasSubstr("assay repro '" + kCase + "' --module "));
+  EXPECT_THAT(repro, StartsWith(kAssay + " repro '" + kCase + "' --module "));  // the program as it was called
   EXPECT_THAT(end.output, HasSubstr(repro));
-  const ProgramEnd again = run_program({"sh", "-c", (kBuild / "bin").string() + "/" + repro});
+  const ProgramEnd again = run_program({"sh", "-c", repro});
   EXPECT_EQ(again.status, 1) << again.output;
   EXPECT_THAT(again.output, AllOf(HasSubstr("memory"), HasSubstr("unwritten")));
   for (const CheckRow& row : check_table()) EXPECT_THAT(again.output, HasSubstr(std::string(row.check)));
@@ -224,6 +227,70 @@ TEST_F(Cli, ResumingDoesWhatIsLeft) {
   EXPECT_EQ(read_records(run).size(), all);
 }
 
+TEST_F(Cli, AFolderOfOtherThingsIsNeitherResumedNorWrittenInto) {
+  fs::create_directories(run);
+  std::ofstream(run + "/notes.txt") << "mine";
+  const std::vector<std::string> what{"check", "--module", module("good"), "--filter", kCase};
+  for (const std::string flag : {"--resume", "--out"}) {
+    std::vector<std::string> arguments = what;
+    arguments.insert(arguments.end(), {flag, run});
+    const ProgramEnd end = assay(arguments);
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_EQ(line_count(end.output), 1) << end.output;
+    EXPECT_THAT(end.output, AllOf(HasSubstr(run), HasSubstr("holds")));
+    EXPECT_EQ(std::distance(fs::directory_iterator(run), fs::directory_iterator()), 1);
+  }
+}
+
+TEST_F(Cli, ARunKilledBeforeItsFirstWordBeginsAgain) {
+  fs::create_directories(run + "/samples");
+  std::ofstream(run + "/records.jsonl") << "";
+  const ProgramEnd end = assay({"check", "--module", module("good"), "--filter", kCase, "--resume", run});
+  EXPECT_EQ(end.status, 0) << end.output;
+  run = (folder / "empty").string();
+  fs::create_directories(run);
+  EXPECT_EQ(check("good", kCase).status, 0);
+}
+
+TEST_F(Cli, WithoutOutTheLatestRunIsPointedTo) {
+  const std::string root = tree();
+  const std::vector<std::string> arguments{"check", "--root", root, "--module", module("good"), "--filter", kCase};
+  ASSERT_EQ(assay(arguments).status, 0);
+  const fs::path latest = folder / "root" / "runs" / "latest";
+  const fs::path first = fs::read_symlink(latest);
+  EXPECT_EQ(read_run(latest).exit_code, 0);
+  ASSERT_EQ(assay(arguments).status, 0);
+  EXPECT_NE(fs::read_symlink(latest), first);
+  EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);  // elsewhere: the link stays
+  EXPECT_EQ(read_run(latest).asked.argv, arguments);
+}
+
+TEST_F(Cli, AnOpWhoseTruthGoldenIsMissingIsNotJudged) {
+  const std::string root = tree();
+  const fs::path file = folder / "root" / "golden" / "truth" / "reduce.txt";
+  const std::string base = root + "-base";
+  fs::copy(root, base, fs::copy_options::recursive);
+  fs::remove(file);
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--tier", "ci"}}) {
+    std::vector<std::string> arguments{"--root", root};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramEnd end = check("good", kCase, arguments);
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_THAT(end.output, AllOf(HasSubstr(file.string()), HasSubstr("assay golden update --filter reduce")));
+    EXPECT_FALSE(fs::exists(run));
+  }
+  EXPECT_EQ(assay({"repro", kCase, "--module", module("good"), "--root", root}).status, 4);
+  // Judged by a base that has the op, it is the base's that counts; by one that has not, there can be none.
+  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 0);
+  run = (folder / "missing-in-base").string();
+  fs::remove(fs::path(base) / "golden" / "truth" / "reduce.txt");
+  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 0);
+  run = (folder / "registered-in-base").string();
+  fs::create_directories(fs::path(base) / "reference");
+  std::ofstream(fs::path(base) / "reference" / "CMakeLists.txt") << "assay_op(reduce)\n";
+  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 4);
+}
+
 TEST_F(Cli, ARecordNobodyPlannedIsAnError) {
   ASSERT_EQ(check("good", kCase).status, 0);
   Record stray = read_records(run).at(0);
@@ -265,7 +332,7 @@ TEST_F(Cli, AnInterruptSaysHowToGoOn) {
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
-  EXPECT_THAT(content(output), HasSubstr("assay check --resume '" + run + "'"));
+  EXPECT_THAT(content(output), HasSubstr("with: " + kAssay + " check --resume '" + run + "'"));
   EXPECT_FALSE(read_run(run).exit_code.has_value());
   EXPECT_GT(read_records(run).size(), 0u);
 }
@@ -327,6 +394,34 @@ TEST_F(Cli, ObservedGoldensFollowFromARunAndNoticeAChange) {
   run = (folder / "changed").string();
   EXPECT_EQ(check("good", kCase, {"--root", root}).status, 1);
   EXPECT_EQ(read_records(run).at(0).verdict, Verdict::changed);
+}
+
+TEST_F(Cli, ARunThatLostRecordsApprovesNothing) {
+  const std::string root = tree();
+  ASSERT_EQ(check("good", "reduce:n=1*", {"--root", root}).status, 0);
+  const std::string file = run + "/records.jsonl", whole = content(file);
+  const std::vector<std::string> update{"golden", "update", "--root", root, "--run", run};
+  for (const std::string& left :
+       {whole.substr(0, whole.find('\n') + 1), whole.substr(0, whole.size() - 9), whole + "{\"schema\":"}) {
+    std::ofstream(file) << left;
+    const ProgramEnd end = assay(update);
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_THAT(end.output, AllOf(HasSubstr("records.jsonl: holds"), HasSubstr("resume")));
+  }
+  EXPECT_FALSE(fs::exists(folder / "root" / "golden" / "observed"));
+  std::ofstream(file) << whole;
+  EXPECT_EQ(assay(update).status, 0);
+}
+
+TEST_F(Cli, ApprovingSaysWhatItLeavesOut) {
+  const std::string root = tree();
+  ASSERT_EQ(check("last_unwritten", kCase, {"--root", root}).status, 1);
+  const ProgramEnd end = assay({"golden", "diff", "--root", root, "--run", run});
+  EXPECT_THAT(end.output, HasSubstr("1 of 1 records left out, which did not pass: 1 memory"));
+}
+
+TEST_F(Cli, VerifyCountsTheOpsItRecomputed) {
+  EXPECT_THAT(assay({"golden", "verify", "--filter", "reduce:kind=max,n=63"}).output, HasSubstr("of 1 ops recomputed"));
 }
 
 TEST_F(Cli, TheGateListsEditsOfWhatJudgesItAndWantsApproval) {

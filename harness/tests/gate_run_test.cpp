@@ -69,6 +69,12 @@ TEST_F(Run, RecordsEveryPlannedCaseOnce) {
   EXPECT_EQ(of(kFirst).repro, "assay repro '" + kFirst + "'");
 }
 
+TEST_F(Run, AReproLineBeginsWithTheProgramAsItWasCalled) {
+  job.program = "my builds/bin/assay";
+  run();
+  EXPECT_EQ(of(kFirst).repro, "'my builds/bin/assay' repro '" + kFirst + "'");
+}
+
 TEST_F(Run, ReconcileNamesWhatIsMissingAndWhatIsTooMuch) {
   run();
   std::set<std::string> ids = recorded_ids();
