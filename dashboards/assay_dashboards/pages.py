@@ -177,19 +177,17 @@ _SUMMED = ("elements", "exact", "rigorous", "weak", "vacuous", "no_evidence", "f
 def _latency_plots(view, name, records):
     drawn = []
     for record in records:
-        series = []
-        for i, latency in enumerate(record["latency"]):
+        series, colours = [], {}
+        for latency in record["latency"]:
             samples = view.samples_of(record, latency["metric"])
-            if samples is not None and len(samples.microseconds):
-                series.append((_series_colour(i), samples.microseconds))
+            if samples is not None and len(samples.microseconds) > 1:  # one sample has no distribution
+                colours[latency["metric"]] = len(series) % 2
+                series.append(((plots.FIRST, plots.SECOND)[len(series) % 2], samples.microseconds))
         if record["latency"]:
             plot = plots.latency_ecdf(series, f"latency-{record['index']}") if series else None
-            drawn.append({"record": record, "plot": plot})
+            unread = any(view.samples_of(record, latency["metric"]) is None for latency in record["latency"])
+            drawn.append({"record": record, "plot": plot, "colours": colours, "unread": unread})
     return drawn
-
-
-def _series_colour(i):
-    return (plots.FIRST, plots.SECOND)[i % 2]
 
 
 def _selections(records):

@@ -11,6 +11,10 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
+from assay_dashboards.__main__ import write_report
+from assay_dashboards.load import load
+from assay_dashboards.view import View
+from sample_run import CHECKS, kernel_entry, latency_summary, record, run_json, write_run
 from test_report import hostile_run
 
 REASON = os.environ.get("ASSAY_NO_BROWSER", "")
@@ -92,6 +96,72 @@ def test_a_phone_does_not_scroll_sideways(browser, full_report):
             browser.get(page.as_uri())
             width = browser.execute_script("return document.documentElement.scrollWidth")
             assert width <= 390, f"{page.name} is {width} wide"
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.fixture(scope="module")
+def wide_report(tmp_path_factory):
+    """21 kernels, 23 checks, counts of up to four digits, long names."""
+    run = tmp_path_factory.mktemp("wide")
+    more = ["same-padding", "same-batch", "same-load"]
+    kernels = [(f"layernorm_residual{i}", "dispatch") for i in range(21)]
+    records = []
+    for op, kernel in kernels:
+        for i in range(104):
+            case = f"{op}/{kernel}:rows={i},cols=1024,batch=12,tb=t,alpha=0.125,form=erf,fill=special,dtype=bf16"
+            made = record(case, "unsupported" if i > 100 else "pass", errors=[])
+            made["checks"] += [{"check": c, "outcome": "pass", "verdict": "wrong", "detail": ""} for c in more]
+            records.append(made)
+    records[0]["latency"] = [
+        latency_summary(metric, p50_us=1234.5, p90_us=2234.5, p99_us=32345, samples=samples)
+        for metric, samples in (("first_call", 1), ("warm", 300), ("cold", 300), ("prepare", 1))
+    ]
+    tables = run_json(records)["tables"]
+    tables["checks"] += [{"check": c, "verdict": "wrong", "meaning": "x"} for c in more]
+    assert len(tables["checks"]) == len(CHECKS) + 3 == 23
+    write_run(
+        run,
+        records,
+        samples={"samples/a.bin": [1_000_000, 90_000_000]},
+        tables=tables,
+        kernels=[kernel_entry(*k) for k in kernels],
+    )
+    return write_report(View(load(run)), run / "report").parent
+
+
+def too_wide(browser):
+    return browser.execute_script(
+        "return [document.documentElement, ...document.querySelectorAll('.scroll, figure, figure .wide')]"
+        ".filter(e => e.scrollWidth > e.clientWidth).map(e => `${e.className} ${e.scrollWidth} in ${e.clientWidth}`)"
+    )
+
+
+@pytest.mark.parametrize(("width", "media"), [(1200, "screen"), (1032, "print")])  # A4 landscape less its margins
+def test_every_column_is_in_view(browser, wide_report, width, media):
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+    try:
+        first, *_ = sorted(wide_report.glob("kernel-*.html"))
+        for page in (wide_report / "index.html", first):
+            browser.get(page.as_uri())
+            assert len(browser.find_elements(By.CSS_SELECTOR, "table.grid thead th.turned")) == 23
+            assert too_wide(browser) == [], page.name
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_table_too_wide_for_a_phone_scrolls_in_its_card(browser, wide_report):
+    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        browser.get((wide_report / "index.html").as_uri())
+        assert [text.split()[0] for text in too_wide(browser)] == ["scroll"]
+        grid = "document.querySelector('#grid').parentElement"
+        left = f"{grid}.scrollLeft = 300; return document.querySelector('#grid tbody th').getBoundingClientRect().left"
+        assert browser.execute_script(left) >= 0, "the first column stays"
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
