@@ -145,7 +145,9 @@ class Judge {
   void note_libraries(pid_t pid) {
     for (const std::string& file : mapped_files(pid)) {
       if (file.find(".so") == std::string::npos || libraries_.count(file) != 0) continue;
-      libraries_[file] = {build_id_of(file), version_in_name(file)};
+      std::string id = build_id_of(file);
+      if (id.empty()) id = "code-" + code_hash_of(file);  // a library stripped of its note is told by what it does
+      libraries_[file] = {id, version_in_name(file)};
     }
   }
 
