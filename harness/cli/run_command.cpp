@@ -92,8 +92,8 @@ Setting set_up(const Options& options) {
   std::vector<BenchCase> bench = read_bench(trees.policy(), ops);
   const StartJudge start = judge_process(limited(judge_settings(options), policy));
   Loaded loaded = load_modules(start, module_files(options), ops);
-  Plan plan =
-      make_plan(ops, loaded.kernels, bench, {options.tier, timing_of(options.command), options.filters, options.shard});
+  Plan plan = make_plan(ops, loaded.kernels, bench,
+                        {options.tier, timing_of(options.command), options.filters, options.shard, options.device});
   return {options,          std::move(trees),  std::move(policy), std::move(ops),
           std::move(bench), std::move(loaded), std::move(plan)};
 }
@@ -102,8 +102,9 @@ std::vector<Finding> findings_of(const Setting& setting, const std::vector<Recor
   const Options& options = setting.options;
   std::vector<Finding> findings = expired_known_issues(setting.policy, today());
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
-  for (const std::string& check : missing_checks(setting.policy)) add({{"removed", "check " + check + " is gone"}});
+  for (const std::string& missing : missing_checks(setting.policy)) add({{"removed", missing}});
   add(judged_nothing(records, is_whole_tree(options)));
+  if (options.shard.count == 1) add(ops_left_out(setting.plan, options.device));
   if (options.command != "gate") return findings;
   if (is_whole_tree(options)) add(too_few_cases(setting.policy, options.tier, setting.plan.cases.size()));
   if (!setting.trees.base) return findings;
@@ -170,6 +171,8 @@ int run_command(const Options& given) {
   RunFolder folder = open_folder(options, out, goes_on, run);
   if (options.resume.empty() && options.out.empty()) point_latest_to(out);
   if (!options.json) fmt::print("run: {}\n", out.string());
+  const std::string left_out = other_device_text(setting.plan, options.device);
+  if (!left_out.empty()) fmt::print(stderr, "assay: {}\n", left_out);
 
   const Telemetry before = read_telemetry();
   const auto began = std::chrono::steady_clock::now();

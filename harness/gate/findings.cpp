@@ -132,6 +132,18 @@ std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool eac
   return each || findings.size() == all.size() ? findings : std::vector<Finding>{};
 }
 
+std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device) {
+  std::set<std::string> planned, left_out;
+  for (const PlannedCase& one : plan.cases) planned.insert(plan.kernel_of(one).op);
+  for (const size_t k : plan.other_device) left_out.insert(plan.kernels[k].op);
+  std::vector<Finding> findings;
+  for (const std::string& op : left_out) {
+    if (planned.contains(op)) continue;
+    findings.push_back({"coverage", "op " + op + ": no kernel of target " + device + "; nothing was judged"});
+  }
+  return findings;
+}
+
 std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t planned) {
   const uint64_t least = policy.tiers.at(tier).least_cases;
   if (planned >= least) return {};

@@ -30,6 +30,9 @@ std::vector<Finding> expired_known_issues(const Policy& policy, Date today);
 // Kernels all of whose records are `unsupported`: `each` names them one by one; otherwise only when all of them are.
 std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool each);
 
+// Ops of which nothing is planned, because each kernel selected is for another device.
+std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device);
+
 // Fewer planned than the policy's least for the tier; only asked of runs without filters and shards.
 std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t planned);
 

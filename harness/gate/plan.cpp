@@ -82,10 +82,15 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
   for (const std::string& text : request.filters) filters.emplace_back(text, ops, kernels);
   std::vector<bool> used(filters.size(), false);
 
-  Plan plan{std::move(kernels), {}};
+  Plan plan{std::move(kernels), {}, {}};
   std::map<std::string, std::vector<Candidate>> by_op;
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const KernelInfo& kernel = plan.kernels[k];
+    if (kernel.target != request.device) {
+      const auto selects = [&](const Filter& filter) { return filter.matches_kernel(kernel); };
+      if (filters.empty() || std::any_of(filters.begin(), filters.end(), selects)) plan.other_device.push_back(k);
+      continue;
+    }
     if (!by_op.count(kernel.op)) by_op[kernel.op] = candidates_of(ops.named(kernel.op), bench, request);
     std::vector<Candidate> candidates = by_op[kernel.op];
     for (const Filter& filter : filters) {
@@ -104,6 +109,12 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
   }
   for (size_t f = 0; f < filters.size(); ++f) {
     if (used[f]) continue;
+    std::vector<size_t> elsewhere = plan.other_device;
+    std::erase_if(elsewhere, [&](size_t k) { return !filters[f].matches_kernel(plan.kernels[k]); });
+    if (!elsewhere.empty()) {
+      throw UsageError("filter '" + filters[f].text() + "': " +
+                       other_device_text({plan.kernels, {}, elsewhere}, request.device) + ", and it selects no other");
+    }
     throw UsageError("filter '" + filters[f].text() + "' matches no case of tier " +
                      std::string(name_of(request.tier)) + "; 'assay list --cases' shows what there is");
   }
@@ -111,9 +122,22 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
   if (plan.cases.empty()) {
     throw UsageError("nothing is planned: " + std::to_string(plan.kernels.size()) + " kernels, tier " +
                      std::string(name_of(request.tier)) + ", shard " + std::to_string(request.shard.index) + "/" +
-                     std::to_string(request.shard.count));
+                     std::to_string(request.shard.count) +
+                     (plan.other_device.empty() ? "" : "; " + other_device_text(plan, request.device)));
   }
   return plan;
+}
+
+std::string other_device_text(const Plan& plan, const std::string& device) {
+  std::string names;
+  for (const size_t k : plan.other_device) {
+    const KernelInfo& kernel = plan.kernels[k];
+    names += (names.empty() ? "" : ", ") + kernel.op + "/" + kernel.name + " (" + kernel.target + ")";
+  }
+  const size_t count = plan.other_device.size();
+  if (count == 0) return "";
+  return std::to_string(count) + (count == 1 ? " kernel" : " kernels") + " not run, target other than " + device +
+         ": " + names;
 }
 
 }  // namespace assay

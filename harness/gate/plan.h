@@ -32,6 +32,7 @@ struct PlanRequest {
   Timing timing = Timing::none;
   std::vector<std::string> filters;
   Shard shard;
+  std::string device = "cpu";
 };
 
 struct PlannedCase {
@@ -44,8 +45,13 @@ struct PlannedCase {
 struct Plan {
   std::vector<KernelInfo> kernels;
   std::vector<PlannedCase> cases;  // grouped by module
+  std::vector<size_t>
+      other_device;  // selected kernels whose target is not the run's device; no case of theirs is planned
   const KernelInfo& kernel_of(const PlannedCase& planned) const { return kernels[planned.kernel]; }
 };
+
+// "2 kernels not run, their target is not cpu: gemm/a (cuda), gemm/b (cuda)"; empty when there is none.
+std::string other_device_text(const Plan& plan, const std::string& device);
 
 // Throws UsageError when two modules bring a kernel of one name, a filter names or matches nothing, or nothing is
 // planned.

@@ -12,12 +12,12 @@ namespace {
 
 TierPolicy read_tier(TomlTable table) {
   TierPolicy tier;
+  table.allow({"seconds", "least_cases", "warm_samples", "cold_samples", "sampling_seconds"});
   tier.seconds = table.positive("seconds");
   tier.least_cases = table.count("least_cases");
   tier.warm_samples = static_cast<int>(std::min<uint64_t>(table.count("warm_samples"), 1000000));
   tier.cold_samples = static_cast<int>(std::min<uint64_t>(table.count("cold_samples"), 1000000));
   tier.sampling_seconds = table.positive("sampling_seconds");
-  table.finish();
   return tier;
 }
 
@@ -35,6 +35,7 @@ Verdict excusable_verdict(TomlTable& table) {
 
 KnownIssue read_known_issue(TomlTable table) {
   KnownIssue issue;
+  table.allow({"kernel", "verdict", "reason", "owner", "expires"});
   issue.kernel = table.text("kernel");
   if (issue.kernel.find('/') == std::string::npos) {
     table.fail("kernel", "'" + issue.kernel + "' is no glob over kernel ids; one looks like gemm/simd:*dtype=f16*");
@@ -43,7 +44,6 @@ KnownIssue read_known_issue(TomlTable table) {
   issue.reason = table.text("reason");
   issue.owner = table.text("owner");
   issue.expires = table.date("expires");
-  table.finish();
   return issue;
 }
 
@@ -74,17 +74,19 @@ Policy read_policy(const std::filesystem::path& folder) {
   TomlTable root(file.string(), "", parsed);
   Policy policy;
   policy.folder = folder;
+  root.allow({"checks", "tiers", "limits", "known_issue"});
   policy.checks = root.words("checks");
   TomlTable tiers = root.table("tiers");
+  std::vector<std::string> tier_names;
+  for (const Tier tier : kTiers) tier_names.emplace_back(name_of(tier));
+  tiers.allow(tier_names);
   for (const Tier tier : kTiers) policy.tiers[tier] = read_tier(tiers.table(name_of(tier)));
-  tiers.finish();
   TomlTable limits = root.table("limits");
+  limits.allow({"launch_seconds", "worker_bytes", "workspace_bytes"});
   policy.launch_seconds = limits.positive("launch_seconds");
   policy.worker_bytes = limits.count("worker_bytes");
   policy.workspace_limit_bytes = limits.count("workspace_bytes");
-  limits.finish();
   for (TomlTable& issue : root.tables("known_issue")) policy.known_issues.push_back(read_known_issue(issue));
-  root.finish();
   return policy;
 }
 
@@ -92,9 +94,11 @@ std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpR
   const std::filesystem::path file = folder / "bench.toml";
   const toml::table parsed = read_toml(file);
   TomlTable root(file.string(), "", parsed);
+  root.allow({"case"});
   std::vector<BenchCase> bench;
   for (TomlTable& table : root.tables("case")) {
     BenchCase one;
+    table.allow({"tiers", "workload", "id"});
     one.tiers = read_tiers(table);
     one.workload = table.text("workload");
     try {
@@ -102,21 +106,21 @@ std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpR
     } catch (const UsageError& e) {
       table.fail("id", e.what());
     }
-    table.finish();
     for (const BenchCase& earlier : bench) {
       if (earlier.c == one.c) table.fail("id", "'" + one.c.id() + "' is listed twice; join the tiers in one entry");
     }
     bench.push_back(std::move(one));
   }
-  root.finish();
   return bench;
 }
 
 std::vector<std::string> missing_checks(const Policy& policy) {
-  std::vector<std::string> missing;
+  std::vector<std::string> missing, known;
+  for (const CheckRow& row : check_table()) known.emplace_back(row.check);
   for (const std::string& check : policy.checks) {
-    const auto is_it = [&](const CheckRow& row) { return row.check == check; };
-    if (std::none_of(check_table().begin(), check_table().end(), is_it)) missing.push_back(check);
+    if (std::find(known.begin(), known.end(), check) != known.end()) continue;
+    missing.push_back("check " + check + " is gone: " + (policy.folder / "policy.toml").string() +
+                      " lists it under checks, this build has none of that name" + suggestion(check, known));
   }
   return missing;
 }

@@ -1,5 +1,6 @@
 #include "gate/toml_file.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -29,9 +30,23 @@ void TomlTable::fail(std::string_view key, const std::string& why) const {
   throw UsageError(file_ + ": " + name_of(key) + ": " + why);
 }
 
-const toml::node& TomlTable::need(std::string_view key, const char* remedy) {
-  asked_.emplace(key);
-  const toml::node* node = table_->get(key);
+void TomlTable::allow(const std::vector<std::string>& keys) {
+  allowed_ = keys;
+  for (const auto& [key, node] : *table_) {
+    if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
+    fail(key.str(), "is not known here" + suggestion(key.str(), keys));
+  }
+}
+
+const toml::node* TomlTable::find(std::string_view key) const {
+  if (std::find(allowed_.begin(), allowed_.end(), key) == allowed_.end()) {
+    throw Error("'" + name_of(key) + "' is read but not allowed in " + file_);
+  }
+  return table_->get(key);
+}
+
+const toml::node& TomlTable::need(std::string_view key, const char* remedy) const {
+  const toml::node* node = find(key);
   if (node == nullptr) fail(key, std::string("is missing; give ") + remedy);
   return *node;
 }
@@ -85,8 +100,7 @@ TomlTable TomlTable::table(std::string_view key) {
 }
 
 std::vector<TomlTable> TomlTable::tables(std::string_view key) {
-  asked_.emplace(key);
-  const toml::node* node = table_->get(key);
+  const toml::node* node = find(key);
   if (node == nullptr) return {};
   const auto* array = node->as_array();
   std::vector<TomlTable> tables;
@@ -100,13 +114,6 @@ std::vector<TomlTable> TomlTable::tables(std::string_view key) {
     fail(key, "must be a list of tables, each written [[" + name_of(key) + "]]");
   }
   return tables;
-}
-
-void TomlTable::finish() const {
-  for (const auto& [key, node] : *table_) {
-    if (asked_.find(key.str()) != asked_.end()) continue;
-    fail(key.str(), "is not known here" + suggestion(key.str(), {asked_.begin(), asked_.end()}));
-  }
 }
 
 }  // namespace assay

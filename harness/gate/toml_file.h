@@ -1,12 +1,11 @@
-// Strict reading of a TOML file: every key is asked for by name, and finish() refuses those nobody asked for. Each
-// error is one line with the file, the key and the remedy.
+// Strict reading of a TOML file: a table is opened with the keys it may have, and refuses any other before
+// it misses one: a misspelt key is named as it is written. Each error is one line with file, key and remedy.
 #pragma once
 
 #include <toml++/toml.h>
 
 #include <chrono>
 #include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,8 @@ class TomlTable {
   TomlTable(std::string file, std::string path, const toml::table& table)
       : file_(std::move(file)), path_(std::move(path)), table_(&table) {}
 
+  void allow(const std::vector<std::string>& keys);  // first of all; throws for a key that is not one of them
+
   std::string text(std::string_view key);                  // not empty
   double positive(std::string_view key);                   // above 0
   uint64_t count(std::string_view key);                    // integer, at least 0
@@ -27,17 +28,17 @@ class TomlTable {
   std::vector<std::string> words(std::string_view key);    // array of strings, at least one
   TomlTable table(std::string_view key);                   // [key]
   std::vector<TomlTable> tables(std::string_view key);     // [[key]]; none when absent
-  void finish() const;                                     // throws for a key that was not asked for
 
   [[noreturn]] void fail(std::string_view key, const std::string& why) const;
 
  private:
-  const toml::node& need(std::string_view key, const char* remedy);
+  const toml::node* find(std::string_view key) const;
+  const toml::node& need(std::string_view key, const char* remedy) const;
   std::string name_of(std::string_view key) const;
 
   std::string file_, path_;
   const toml::table* table_;
-  std::set<std::string, std::less<>> asked_;
+  std::vector<std::string> allowed_;
 };
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "core/error.h"
@@ -33,6 +34,16 @@ bool split(std::string_view line, std::string& left, std::string& right) {
   left = line.substr(0, space);
   right = line.substr(space + 1);
   return true;
+}
+
+// `key` does not follow the line before. Where it would follow the one before that, the line between is the stray.
+[[noreturn]] void reject_order(const GoldenFile& file, const std::string& name, int64_t number,
+                               const std::string& key) {
+  const auto last = std::prev(file.lines.end());
+  if (file.lines.size() > 1 && key < last->first && std::prev(last)->first < key) {
+    reject_golden(name, number - 1, "'" + last->first + "' is out of order");
+  }
+  reject_golden(name, number, "'" + key + "' is out of order or there twice");
 }
 
 }  // namespace
@@ -76,9 +87,8 @@ GoldenFile parse_golden_file(std::string_view text, std::string_view kind, const
     }
     if (!split(line, key, value)) reject_golden(name, number, "not 'key value'");
     if (key.find_first_of("<>=#|") == 0) reject_golden(name, number, "no case id begins like '" + key + "'");
-    if (!file.lines.empty() && !(file.lines.rbegin()->first < key)) {
-      reject_golden(name, number, "'" + key + "' is out of order or there twice");
-    }
+    if (key.find(':') == std::string::npos) reject_golden(name, number, "'" + key + "' is no case id");
+    if (!file.lines.empty() && !(file.lines.rbegin()->first < key)) reject_order(file, name, number, key);
     file.lines.emplace_hint(file.lines.end(), key, value);
   }
   if (number == 0) reject_golden(name, 1, "the file is empty");

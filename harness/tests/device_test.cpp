@@ -55,6 +55,20 @@ TEST(Layout, OffsetMisalignsTheFirstElementAndSaysSo) {
   EXPECT_THROW(place_region(100, 48, 0, 4, Place::end), UsageError);
 }
 
+TEST(Arena, MoreThanTheMachineHasIsOneLineThatSaysHowMuch) {
+  for (const uint64_t bytes : {uint64_t{1} << 50, uint64_t{1} << 62, ~uint64_t{0} - 5}) {
+    Arena arena;
+    try {
+      arena.reserve(bytes);
+      ADD_FAILURE() << bytes << " bytes were given";
+    } catch (const Error& e) {
+      const std::string said = e.what(), wanted = "the case needs " + std::to_string(bytes) + " bytes of memory";
+      EXPECT_EQ(said.rfind(wanted, 0), 0u) << said;
+    }
+    EXPECT_TRUE(arena.reserve(100));  // the next case goes on
+  }
+}
+
 class Guarded : public ::testing::TestWithParam<Place> {};
 
 TEST_P(Guarded, AccessesInsideSucceedAndOnePastTheHoleFaults) {

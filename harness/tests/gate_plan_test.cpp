@@ -55,6 +55,30 @@ TEST(Filter, OpKernelAndFields) {
   EXPECT_EQ(planned({.filters = {"gemm/simd:alpha=1.0"}}).size(), 9u);
 }
 
+TEST(Plan, AKernelForAnotherDeviceIsCountedAndNotPlanned) {
+  const OpRegistry ops = fake_ops();
+  std::vector<KernelInfo> kernels = fake_kernels();
+  for (KernelInfo& kernel : kernels) {
+    if (kernel.name == "simd") kernel.target = "cuda";
+  }
+  const Plan plan = make_plan(ops, kernels, {}, {});
+  EXPECT_EQ(plan.cases.size(), 9u);
+  for (const PlannedCase& one : plan.cases) EXPECT_EQ(plan.kernel_of(one).target, "cpu");
+  EXPECT_EQ(plan.kernels.size(), 3u);  // what there is, is still known
+  EXPECT_EQ(other_device_text(plan, "cpu"),
+            "2 kernels not run, target other than cpu: gemm/simd (cuda), softmax/simd (cuda)");
+  EXPECT_EQ(other_device_text(make_plan(ops, fake_kernels(), {}, {}), "cpu"), "");
+  EXPECT_EQ(other_device_text(make_plan(ops, kernels, {}, {.filters = {"gemm/openblas"}}), "cpu"), "");
+  for (const std::string filter : {"gemm/simd", "gemm/simd:m=64,n=64,dtype=f32"}) {
+    try {
+      make_plan(ops, kernels, {}, {.filters = {filter}});
+      ADD_FAILURE() << filter << " was planned";
+    } catch (const UsageError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("1 kernel not run, target other than cpu: gemm/simd (cuda)"));
+    }
+  }
+}
+
 TEST(Filter, SeveralAreTheirUnion) {
   EXPECT_EQ(planned({.filters = {"gemm/simd:m=1", "gemm/simd:n=1"}}).size(), 5u);
   EXPECT_EQ(planned({.filters = {"gemm", "gemm/simd"}}).size(), 18u);

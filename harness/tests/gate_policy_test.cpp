@@ -102,10 +102,12 @@ TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
               AllOf(HasSubstr(file), HasSubstr("tiers.smoke.seconds"), HasSubstr("above 0")));
   EXPECT_THAT(refusal_with("seconds = 60", "seconds = nan"), HasSubstr("tiers.smoke.seconds"));
   EXPECT_THAT(refusal_with("seconds = 60", "seconds = \"60\""), HasSubstr("tiers.smoke.seconds"));
-  EXPECT_THAT(refusal_with("seconds = 60", "secnds = 60"), HasSubstr("tiers.smoke.seconds: is missing"));
+  EXPECT_THAT(refusal_with("seconds = 60", "secnds = 60"),
+              AllOf(HasSubstr("tiers.smoke.secnds: is not known here"), HasSubstr("did you mean 'seconds'?")));
+  EXPECT_THAT(refusal_with("seconds = 60", ""), HasSubstr("tiers.smoke.seconds: is missing"));
   EXPECT_THAT(refusal_with("least_cases = 10", "least_cases = 10\nmost_cases = 5"),
               AllOf(HasSubstr("tiers.smoke.most_cases: is not known here"), HasSubstr("did you mean 'least_cases'?")));
-  EXPECT_THAT(refusal_with("[tiers.nightly]", "[tiers.weekly]"), HasSubstr("tiers.nightly: is missing"));
+  EXPECT_THAT(refusal_with("[tiers.nightly]", "[tiers.weekly]"), HasSubstr("tiers.weekly: is not known here"));
   EXPECT_THAT(refusal_with("least_cases = 10", "least_cases = -10"), HasSubstr("tiers.smoke.least_cases"));
   EXPECT_THAT(refusal_with("least_cases = 10", "least_cases = 1.5"), HasSubstr("integer"));
   EXPECT_THAT(refusal_with("[\"accuracy\", \"guards\"]", "[]"), HasSubstr("checks: must be"));
@@ -152,14 +154,28 @@ TEST_F(Files, BenchReadsAndRefuses) {
 
 TEST(Policy, ChecksThatThisBuildLacksAreMissing) {
   Policy policy;
-  policy.checks = {"accuracy", "clairvoyance"};
-  EXPECT_THAT(missing_checks(policy), ElementsAre("clairvoyance"));
+  policy.folder = "ci/policy";
+  policy.checks = {"accuracy", "acuracy", "clairvoyance"};
+  EXPECT_THAT(missing_checks(policy), ElementsAre(AllOf(HasSubstr("check acuracy is gone: ci/policy/policy.toml"),
+                                                        HasSubstr("did you mean 'accuracy'?")),
+                                                  HasSubstr("check clairvoyance is gone: ci/policy/policy.toml")));
 }
 
 TEST(Policy, TheTreesOwnPolicyReadsAndRequiresEveryCheck) {
   const Policy policy = read_policy(ASSAY_SOURCE_DIR "/ci/policy");
   EXPECT_THAT(missing_checks(policy), IsEmpty());
   EXPECT_EQ(policy.checks.size(), check_table().size());
+}
+
+TEST(Findings, AnOpWithKernelsOfAnotherDeviceAloneWasNotJudged) {
+  const OpRegistry ops = fake_ops();
+  std::vector<KernelInfo> kernels = fake_kernels();
+  kernels[0].target = "cuda";  // gemm/simd; gemm/openblas stays
+  EXPECT_THAT(ops_left_out(make_plan(ops, kernels, {}, {}), "cpu"), IsEmpty());
+  kernels[1].target = "cuda";
+  const std::vector<Finding> findings = ops_left_out(make_plan(ops, kernels, {}, {}), "cpu");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(findings[0].text, HasSubstr("op gemm: no kernel of target cpu"));
 }
 
 TEST(Findings, ExpiredIssuesAndTooFewCases) {
