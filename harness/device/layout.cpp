@@ -3,11 +3,28 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "core/error.h"
 
 namespace assay {
 namespace {
+
+// Half of what a mapping can address. Sizes beyond it would wrap around further on.
+constexpr double kLargest = 0x1p39;
+
+void require_addressable(const TensorSpec& tensor) {
+  double bytes = static_cast<double>(size_of(tensor.dtype)), span = 1;
+  for (const int64_t extent : tensor.shape) bytes *= static_cast<double>(extent);
+  for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+    span += static_cast<double>(tensor.shape[axis] - 1) * static_cast<double>(tensor.strides[axis]);
+  }
+  bytes = std::max(bytes, span * static_cast<double>(size_of(tensor.dtype)));
+  if (bytes <= kLargest) return;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", bytes);
+  throw Error("the case needs " + std::string(text) + " bytes for " + tensor.name + ", more than can be addressed");
+}
 
 uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -41,11 +58,15 @@ Layout lay_out(const std::vector<TensorSpec>& tensors, uint64_t alignment, int64
     layout.regions.push_back(region);
   };
   for (const TensorSpec& tensor : tensors) {
+    require_addressable(tensor);
     const uint64_t element = size_of(tensor.dtype);
     add(place_region(static_cast<uint64_t>(tensor.span_elements()) * element, std::max<uint64_t>(alignment, element),
                      static_cast<uint64_t>(offset_elements) * element, element, place));
   }
   add(place_region(workspace.bytes, std::max<uint64_t>(workspace.alignment, 1), 0, 1, place));
+  if (layout.total > static_cast<uint64_t>(kLargest)) {
+    throw Error("the case needs " + std::to_string(layout.total) + " bytes, more than can be addressed");
+  }
   return layout;
 }
 

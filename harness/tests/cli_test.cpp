@@ -179,6 +179,22 @@ TEST_F(Cli, ARunThatJudgedNothingIsInconclusive) {
   EXPECT_THAT(end.output, HasSubstr("nothing was judged"));
 }
 
+TEST_F(Cli, ACaseTooLargeForTheMachineIsAnErrorOfItsOwn) {
+  const std::string large = "reduce/bad:kind=max,n=1000000000000,dtype=f32";
+  const std::string beyond = "reduce/bad:kind=max,n=4611686018427387904,dtype=f32";
+  const ProgramEnd end = check("good", kCase, {"--filter", large, "--filter", beyond});
+  EXPECT_EQ(end.status, 4) << end.output;
+  for (const Record& record : read_records(run)) {
+    if (record.kernel_id == kCase) {
+      EXPECT_EQ(record.verdict, Verdict::pass);
+      continue;
+    }
+    EXPECT_EQ(record.verdict, Verdict::error);
+    EXPECT_THAT(record.reason, AllOf(HasSubstr("the case needs "), HasSubstr(" bytes"), Not(HasSubstr(".cpp"))));
+  }
+  EXPECT_EQ(read_records(run).size(), 3u);
+}
+
 TEST_F(Cli, ABrokenModuleCostsItselfAlone) {
   const ProgramEnd end =
       assay({"check", "--module", module("abi_off"), "--module", module("good"), "--filter", kCase, "--out", run});
