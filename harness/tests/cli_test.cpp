@@ -424,7 +424,11 @@ TEST_F(Cli, ARunThatLostRecordsApprovesNothing) {
     EXPECT_EQ(end.status, 4) << end.output;
     EXPECT_THAT(end.output, AllOf(HasSubstr("records.jsonl: holds"), HasSubstr("resume")));
   }
-  EXPECT_FALSE(fs::exists(folder / "root" / "golden" / "observed"));
+  const std::string platform = read_run(run).environment.at("golden.platform");
+  const fs::path golden = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
+  const fs::path source = fs::path(ASSAY_SOURCE_DIR) / "golden" / "observed" / platform / "reduce.txt";
+  ASSERT_EQ(fs::exists(golden), fs::exists(source));
+  EXPECT_EQ(content(golden), content(source));  // untouched, absent or not
   std::ofstream(file) << whole;
   EXPECT_EQ(assay(update).status, 0);
 }
