@@ -77,6 +77,8 @@ ASSAY_KERNEL(toy, broken, .launch = fail,
 
 struct Table {
   static constexpr const char* kOp = "toy";
+  static constexpr const char* kName = "dispatch";
+  static constexpr const char* kTarget = "cpu";
   static Candidates candidates() {
     return {assay_kernel_toy_amx(), assay_kernel_toy_small(), assay_kernel_toy_plain(), assay_kernel_toy_broken()};
   }

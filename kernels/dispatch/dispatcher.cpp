@@ -177,11 +177,11 @@ void* create(const Candidates& candidates, assay_device device) {
   return state.release();
 }
 
-assay_kernel table(const char* op, const assay_contract& contract,
+assay_kernel table(const char* op, const char* name, const char* target, const assay_contract& contract,
                    void* (*create_from_table)(assay_device device, const char** error)) {
-  return {.name = "dispatch",
+  return {.name = name,
           .op = op,
-          .target = "cpu",
+          .target = target,
           .contract = contract,
           .create = create_from_table,
           .destroy = [](void* state) { delete static_cast<State*>(state); },

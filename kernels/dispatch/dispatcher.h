@@ -21,17 +21,18 @@ assay_contract combined_contract(const Candidates& candidates, std::string& doma
 
 // The functions of a dispatcher's table, for any candidates.
 void* create(const Candidates& candidates, assay_device device);
-assay_kernel table(const char* op, const assay_contract& contract,
+assay_kernel table(const char* op, const char* name, const char* target, const assay_contract& contract,
                    void* (*create_from_table)(assay_device device, const char** error));
 
-// The dispatcher over Table::candidates() for the op Table::kOp, built at the first call.
+// The dispatcher Table::kName over Table::candidates() for the op Table::kOp on Table::kTarget, built at the first
+// call.
 template <class Table>
 const assay_kernel* kernel() {
   struct Entry {
     Entry() : contract(combined_contract(Table::candidates(), domain)) {}
     std::string domain;
     assay_contract contract;
-    assay_kernel kernel = table(Table::kOp, contract,
+    assay_kernel kernel = table(Table::kOp, Table::kName, Table::kTarget, contract,
                                 [](assay_device device, const char**) { return create(Table::candidates(), device); });
   };
   static const Entry entry;

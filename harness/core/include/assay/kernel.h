@@ -21,6 +21,12 @@
 #include <assay/abi.h>
 #include <assay/domain.h>
 
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -181,6 +187,27 @@ class Call {
   void* stream_;
   void* const* pointers_;
 };
+
+#ifdef __CUDACC__
+template <>
+struct dtype_of<__half> {
+  static constexpr assay_dtype value{2, 16, 1};
+};
+template <>
+struct dtype_of<__nv_bfloat16> {
+  static constexpr assay_dtype value{4, 16, 1};
+};
+template <>
+struct dtype_of<__nv_fp8_e4m3> {
+  static constexpr assay_dtype value{10, 8, 1};
+};
+
+// What a launch returns: NULL, or why the kernel could not be started.
+inline const char* last_launch_error() {
+  const cudaError_t error = cudaGetLastError();
+  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+}
+#endif
 
 using Describe = std::function<void(std::string_view key, std::string_view value)>;
 
