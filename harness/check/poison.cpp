@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "check/number.h"
@@ -11,17 +12,35 @@
 namespace assay {
 namespace {
 
-// Quiet NaNs of either sign whose bytes all differ.
+// Signalling NaNs of either sign whose bytes all differ.
 constexpr std::array<std::array<uint64_t, 2>, kDTypeNames.size()> kPatterns{{
-    {0x7ffda5a5a5a5a5a5, 0xfffa5a5a5a5a5a5a},  // f64
-    {0x7fe5a5a5, 0xffda5a5a},                  // f32
-    {0x7ee5, 0xffda},                          // f16
-    {0x7fe5, 0xffda},                          // bf16
+    {0x7ff5a5a5a5a5a5a5, 0xfff25a5a5a5a5a5a},  // f64
+    {0x7fa5a5a5, 0xff9a5a5a},                  // f32
+    {0x7da5, 0xfc5a},                          // f16
+    {0x7fa5, 0xff9a},                          // bf16
     {0x7f, 0xff},                              // e4m3: its only NaNs
     {0xa5a5a5a5, 0x5a5a5a5a},                  // i32
     {0xa5, 0x5a},                              // i8
     {0xa5, 0x5a},                              // u8
 }};
+
+// A NaN's highest fraction bit: set in whatever arithmetic makes of a NaN (IEEE 754-2019, 6.2.1). 0: no such bit.
+constexpr uint64_t quiet_bit(DType t) {
+  switch (t) {
+    case DType::f64:
+      return uint64_t{1} << 51;
+    case DType::f32:
+      return 1u << 22;
+    case DType::f16:
+      return 1u << 9;
+    case DType::bf16:
+      return 1u << 6;
+    default:
+      return 0;
+  }
+}
+
+bool is_quiet_nan(DType t, uint64_t bits) { return (bits & quiet_bit(t)) != 0 && std::isnan(decode(t, bits)); }
 
 // Whether some byte of x is zero (Mycroft's test, exact as a whole-word answer).
 constexpr bool has_zero_byte(uint64_t x, size_t bytes) {
@@ -60,9 +79,11 @@ Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, c
       for (int64_t j = 0; j < row.count; ++j) {
         const int64_t offset = row.offset + j * row.stride;
         // A byte of `changed` is zero where both runs left their pattern.
-        const uint64_t changed =
-            (load_bits(T, after_first, offset) ^ first) | (load_bits(T, after_second, offset) ^ second);
+        const uint64_t after[2] = {load_bits(T, after_first, offset), load_bits(T, after_second, offset)};
+        const uint64_t changed = (after[0] ^ first) | (after[1] ^ second);
         if (single_bytes ? !has_zero_byte(changed, size_of(T)) : changed != 0) continue;
+        // Computed from the poison, whose payload it carries: written, and for accuracy to judge.
+        if (is_quiet_nan(T, after[0]) && is_quiet_nan(T, after[1])) continue;
         if (found.count++ == 0) {
           found.first = row.logical + j;
           found.whole = changed == 0;

@@ -162,6 +162,27 @@ TEST(Poison, AnyByteLeftOutIsFoundWhereBothRunsMustAgree) {
   }
 }
 
+TEST(Poison, WhatArithmeticMakesOfItIsWritten) {
+  for (const DType t : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    TwoRuns runs(output(t, {5}));
+    const auto bits = [&](Poison poison) { return encode(t, 0 * decode(t, poison_bits(t, poison)) + 1); };
+    for (const Poison poison : {Poison::first, Poison::second}) EXPECT_NE(bits(poison), poison_bits(t, poison));
+    for (const int64_t i : {0, 1, 3, 4}) {
+      store_bits(t, runs.first.data() + runs.at, i, bits(Poison::first));
+      store_bits(t, runs.second.data() + runs.at, i, bits(Poison::second));
+    }
+    for (const bool single_bytes : {true, false}) {
+      EXPECT_EQ(runs.unwritten(single_bytes).count, 1) << name_of(t);
+      EXPECT_EQ(runs.unwritten(single_bytes).first, 2);
+    }
+  }
+  // The payload kept, as processors do: every other byte is still the pattern's.
+  TwoRuns runs(output(DType::f32, {1}));
+  store_bits(DType::f32, runs.first.data() + runs.at, 0, poison_bits(DType::f32, Poison::first) | 1u << 22);
+  store_bits(DType::f32, runs.second.data() + runs.at, 0, poison_bits(DType::f32, Poison::second) | 1u << 22);
+  EXPECT_EQ(runs.unwritten().count, 0);
+}
+
 TEST(Poison, AResultThatEqualsAPatternIsNotUnwritten) {
   for (const DType t : kAllTypes) {
     for (const Poison poison : {Poison::first, Poison::second}) {

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"leave_process", Verdict::memory, "left processes behind"}, Row{"keep_pointer", Verdict::memory, "wrote"},
         Row{"first_time_only", Verdict::wrong, "accuracy"}, Row{"pointer_cache", Verdict::wrong, "accuracy"},
         Row{"trust_workspace", Verdict::wrong, "accuracy"}, Row{"swallow_nan", Verdict::wrong, "accuracy", kNaN},
-        Row{"ignore_input", Verdict::wrong, "accuracy"},
+        Row{"ignore_input", Verdict::wrong, "accuracy"}, Row{"read_output", Verdict::wrong, "accuracy"},
         Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
         Row{"load_dependent", Verdict::nondeterministic, "same-load", kZeros},
         Row{"thread_dependent", Verdict::nondeterministic, "same-threads", kZeros},
@@ -147,6 +147,18 @@ TEST(Judge, UnsupportedIsRefusedWithAReasonAndNothingElseIsClaimed) {
   EXPECT_EQ(record.verdict, Verdict::unsupported);
   EXPECT_NE(record.reason.find("needs kind in max"), std::string::npos) << record.reason;
   EXPECT_TRUE(record.output_hash.empty());
+}
+
+// What it makes of the poison in C is computed, not left over: C is written.
+TEST(Judge, ReadingCAtBetaZeroIsWrongAndNotUnwritten) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const auto kernel = judge.load(module_named("beta_zero_reads_c")).at(0);
+  const Record zero = concluded(judge.check(kernel, ops.parse_case("gemm:m=9,n=7,k=5,dtype=f32")));
+  EXPECT_EQ(zero.verdict, Verdict::wrong) << details(zero);
+  EXPECT_NE(zero.reason.find("accuracy"), std::string::npos) << details(zero);
+  const Record one = concluded(judge.check(kernel, ops.parse_case("gemm:m=9,n=7,k=5,beta=1,dtype=f32")));
+  EXPECT_EQ(one.verdict, Verdict::pass) << details(one);
 }
 
 TEST(Judge, AWorkerKilledFromOutsideCostsNothing) {
