@@ -1,6 +1,7 @@
 #include "subject.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <cstring>
 
 #include "core/error.h"
 #include "fill/fill.h"
@@ -19,11 +20,30 @@ const assay_kernel& find_kernel(const std::filesystem::path& modules, const Pars
   return *kernel;
 }
 
+// Drawing numbers takes longer than using them: the first are drawn, the others repeat them.
+void fill_repeatedly(const TensorSpec& tensor, std::byte* first, int threads) {
+  constexpr int64_t kDrawn = 4'000'000;
+  if (tensor.elements() <= kDrawn || tensor.span_elements() != tensor.elements()) {
+    fill_tensor(tensor, 1, first, threads);
+    return;
+  }
+  TensorSpec drawn = tensor;
+  drawn.shape = {kDrawn};
+  drawn.strides = {1};
+  drawn.fill.axis = -1;
+  fill_tensor(drawn, 1, first, threads);
+  const int64_t drawn_bytes = kDrawn * static_cast<int64_t>(size_of(tensor.dtype));
+  const int64_t bytes = tensor.elements() * static_cast<int64_t>(size_of(tensor.dtype));
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t at = drawn_bytes; at < bytes; at += drawn_bytes) {
+    std::memcpy(first + at, first, static_cast<size_t>(std::min(drawn_bytes, bytes - at)));
+  }
+}
+
 }  // namespace
 
-void FreeArena::operator()(std::byte* arena) const { std::free(arena); }
-
-Subject::Subject(const OpRegistry& ops, const std::filesystem::path& modules, const std::string& kernel_id, int threads)
+Subject::Subject(const OpRegistry& ops, const std::filesystem::path& modules, const std::string& kernel_id, int threads,
+                 const Arena& memory)
     : id_(kernel_id) {
   const ParsedId parsed = parse_id(kernel_id);
   const Op& op = ops.named(parsed.op);
@@ -45,23 +65,26 @@ Subject::Subject(const OpRegistry& ops, const std::filesystem::path& modules, co
   const Layout layout = lay_out(tensors, kAlignment, 0, Place::start,
                                 {workspace.bytes, std::max<uint64_t>(1, workspace.alignment), workspace.init != 0});
 
-  arena_.reset(static_cast<std::byte*>(std::aligned_alloc(page_size(), layout.total)));
-  std::fill_n(arena_.get(), layout.total, std::byte{0});
+  if (layout.total > memory.bytes()) {
+    release();
+    throw Error("the tensors take " + std::to_string(layout.total >> 20) + " MiB");
+  }
   for (size_t i = 0; i < layout.regions.size(); ++i) {
     const Region& region = layout.regions[i];
-    pointers_.push_back(arena_.get() + region.file_offset + region.base);
+    pointers_.push_back(memory.data() + region.file_offset + region.base);
     if (i == tensors.size()) continue;
     bytes_ += tensors[i].elements() * size_of(tensors[i].dtype);
-    if (tensors[i].role != Role::output) {
-      fill_tensor(tensors[i], 1, arena_.get() + region.file_offset + region.first, threads);
-    }
+    std::byte* first = memory.data() + region.file_offset + region.first;
+    if (tensors[i].role != Role::output) fill_repeatedly(tensors[i], first, threads);
   }
 }
 
-Subject::~Subject() {
+void Subject::release() {
   kernel_->release(state_, plan_);
   kernel_->destroy(state_);
 }
+
+Subject::~Subject() { release(); }
 
 void Subject::launch() {
   if (const char* error = kernel_->launch(plan_, nullptr, pointers_.data()))

@@ -1,4 +1,4 @@
-// One kernel on one case in this process, planned and ready to launch on inputs of its own.
+// One kernel on one case in this process, planned and ready to launch on inputs that lie in the memory it is given.
 #pragma once
 
 #include <assay/abi.h>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "arena.h"
 #include "core/case.h"
 #include "core/op.h"
 #include "device/layout.h"
@@ -16,15 +17,12 @@
 
 namespace assay::ratios {
 
-struct FreeArena {
-  void operator()(std::byte* arena) const;
-};
-
 class Subject {
  public:
   // `kernel_id` is "op/kernel:field=value,...". Throws Error with the reason when the op is not known, the module
-  // OP_KERNEL.so is not there, or the kernel refuses the case.
-  Subject(const OpRegistry& ops, const std::filesystem::path& modules, const std::string& kernel_id, int threads);
+  // OP_KERNEL.so is not there, the kernel refuses the case, or the tensors do not fit.
+  Subject(const OpRegistry& ops, const std::filesystem::path& modules, const std::string& kernel_id, int threads,
+          const Arena& memory);
   ~Subject();
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
@@ -35,6 +33,8 @@ class Subject {
   void launch();                             // throws Error when the kernel does not return success
 
  private:
+  void release();
+
   std::string id_;
   Case case_;
   uint64_t bytes_ = 0;
@@ -42,7 +42,6 @@ class Subject {
   void* state_ = nullptr;
   void* plan_ = nullptr;
   std::unique_ptr<WireCall> call_;
-  std::unique_ptr<std::byte, FreeArena> arena_;
   std::vector<void*> pointers_;
 };
 
