@@ -17,7 +17,7 @@ from .view import CLASS_OF_EXIT, SYMBOL_OF_OUTCOME, SYMBOL_OF_VERDICT, View
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_LISTED = 200  # cards of failures on the index; the kernel pages have them all
 _MOST_FOLDED = 50  # cases listed in a card of the index
-_ACCUMULATORS = {0: "none", 1: "f16", 2: "bf16", 3: "f32", 4: "f64", 5: "i32"}  # ASSAY_ACC_* of <assay/abi.h>
+_ACCUMULATORS = {0: "none", 1: "f16", 2: "bf16", 3: "f32", 4: "f64", 5: "i32", 6: "tensor"}  # ASSAY_ACC_*
 _EXPS = {0: "none", 1: "accurate", 2: "fast", 3: "base 2"}  # ASSAY_EXP_*
 _WORST_OUTCOME_CLASS = {
     "fail": "bad", "skipped": "unsure", "no-baseline": "blank", "weak": "weak", "pass": "good",

@@ -76,6 +76,8 @@ def kernel_entry(op="gemm", name="simd", **changes):
     arithmetic = {
         "accumulator": 3, "depth_divisor": 8, "depth_constant": 4, "split_k": 1, "partial_type": 0, "exp_kind": 0,
         "rescales_online": 0, "flushes_subnormals": 0, "intermediate": 0,
+        "tensor_terms": 0, "tensor_fraction": 0, "tensor_precision": 0,
+        "tensor_promotion": 0,
     }  # fmt: skip
     contract = {
         "interface_version": 1, "owner": "kernels", "domain": "dtype in f32 f64; k <= 65536", "promises": 3,

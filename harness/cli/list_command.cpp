@@ -33,13 +33,17 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 }
 
 const char* type_name(int32_t accumulator) {
-  static constexpr const char* kNames[] = {"none", "f16", "bf16", "f32", "f64", "i32"};
-  return accumulator >= 0 && accumulator < 6 ? kNames[accumulator] : "unknown";
+  static constexpr const char* kNames[] = {"none", "f16", "bf16", "f32", "f64", "i32", "tensor"};
+  return accumulator >= 0 && accumulator < 7 ? kNames[accumulator] : "unknown";
 }
 
 std::string arithmetic_text(const assay_arithmetic& a) {
   if (a.accumulator == ASSAY_ACC_NONE) return "sums nothing";
   std::string text = type_name(a.accumulator);
+  if (a.accumulator == ASSAY_ACC_TENSOR) {
+    text += fmt::format(" {}/{}/{}", a.tensor_terms, a.tensor_fraction, a.tensor_precision);
+    if (a.tensor_promotion > 0) text += fmt::format(", to f32 every {}", a.tensor_promotion);
+  }
   text += a.depth_divisor > 0 ? fmt::format(", depth n/{} + {}", a.depth_divisor, a.depth_constant) : ", depth unknown";
   if (a.split_k > 1) text += fmt::format(", split {} in {}", a.split_k, type_name(a.partial_type));
   if (a.exp_kind == ASSAY_EXP_FAST) text += ", fast exp";

@@ -130,7 +130,7 @@ TEST_P(UnusableModule, IsRefusedInOneLineAndTheJudgeGoesOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, UnusableModule,
-                         ::testing::Values(std::pair{"abi_off", "ABI version 2"},
+                         ::testing::Values(std::pair{"abi_off", "ABI version 3"},
                                            std::pair{"symbol_missing", "does not export 'assay_module'"},
                                            std::pair{"wrong_target", "is for target 'cdua'; there are cpu and cuda"},
                                            std::pair{"wrong_name", "must be those the build names"},

@@ -265,7 +265,7 @@ TEST(ContractJson, ComesBackEqual) {
                     .owner = "a \"b\"",
                     .domain = "m <= 3",
                     .promises = 0xFFFFFFFFu,
-                    .arithmetic = {1, 2, 3, 4, 5, 6, -7, 8, 99},
+                    .arithmetic = {1, 2, 3, 4, 5, 6, -7, 8, 99, 10, 11, 12, 13},
                     .nan_policy = -3,
                     .workspace_limit = ~0ull,
                     .alignment = 64,

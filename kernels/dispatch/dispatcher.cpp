@@ -127,10 +127,15 @@ void describe(const void* opaque, assay_describe_sink emit, void* sink) {
   if (plan.chosen->kernel->describe != nullptr) plan.chosen->kernel->describe(plan.plan, emit, sink);
 }
 
-// What holds of both: never more than either declares.
+// Of two fields of a matrix unit, 0 where the kernel uses none: the one that promises less.
+int32_t weaker_unit(int32_t a, int32_t b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
+
+// What holds of both: never more than either declares. A matrix unit promises less than sums in f32 and f64.
 assay_arithmetic weaker(const assay_arithmetic& a, const assay_arithmetic& b) {
   const bool depth_known = a.depth_divisor > 0 && b.depth_divisor > 0;
-  return {.accumulator = std::min(a.accumulator, b.accumulator),
+  const bool unit_in_a = a.accumulator == ASSAY_ACC_TENSOR, unit_in_b = b.accumulator == ASSAY_ACC_TENSOR;
+  const bool never_promoted = (unit_in_a && a.tensor_promotion == 0) || (unit_in_b && b.tensor_promotion == 0);
+  return {.accumulator = unit_in_a || unit_in_b ? int32_t{ASSAY_ACC_TENSOR} : std::min(a.accumulator, b.accumulator),
           .depth_divisor = depth_known ? std::min(a.depth_divisor, b.depth_divisor) : 0,
           .depth_constant = std::max(a.depth_constant, b.depth_constant),
           .split_k = std::max(a.split_k, b.split_k),
@@ -138,7 +143,11 @@ assay_arithmetic weaker(const assay_arithmetic& a, const assay_arithmetic& b) {
           .exp_kind = std::max(a.exp_kind, b.exp_kind),
           .rescales_online = std::max(a.rescales_online, b.rescales_online),
           .flushes_subnormals = std::max(a.flushes_subnormals, b.flushes_subnormals),
-          .intermediate = std::min(a.intermediate, b.intermediate)};
+          .intermediate = std::min(a.intermediate, b.intermediate),
+          .tensor_terms = weaker_unit(a.tensor_terms, b.tensor_terms),
+          .tensor_fraction = weaker_unit(a.tensor_fraction, b.tensor_fraction),
+          .tensor_precision = weaker_unit(a.tensor_precision, b.tensor_precision),
+          .tensor_promotion = never_promoted ? 0 : std::max(a.tensor_promotion, b.tensor_promotion)};
 }
 
 }  // namespace

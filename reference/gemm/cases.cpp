@@ -48,6 +48,9 @@ void add_smoke(CaseList& list) {
            "m=32,n=24,k=32,ta=t,dtype=f32",  // a transpose ignored
            "m=24,n=32,k=32,tb=t,dtype=f32",
            "m=64,n=64,k=64,dtype=f32,seeds=8",
+           "m=33,n=65,k=129,tb=t,out=bf16,dtype=e4m3",
+           "m=16,n=16,k=1024,out=f32,dtype=e4m3,fill=uniform",  // sums that were never promoted
+           "m=33,n=29,k=47,out=f32,dtype=e4m3,fill=integers",
        }) {
     list.add(Tier::smoke, fields);
   }
@@ -156,6 +159,38 @@ void add_shapes(CaseList& list) {
   list.add(Tier::nightly, "m=400,n=300,k=350,ta=t,dtype=f16");
 }
 
+// e4m3 by the tails, layouts and scalars of the other types. Its fills keep within its range: no scaled rows, and NaN
+// where there would be an infinity.
+void add_fp8(CaseList& list) {
+  const std::vector<std::string> outs{",out=bf16,dtype=e4m3", ",out=f32,dtype=e4m3", ",out=f16,dtype=e4m3"};
+  const std::vector<std::string> scalars{"", ",alpha=-0.75,beta=0.5", ",beta=1", ",alpha=1.5", ",alpha=0,beta=0.5"};
+  const std::vector<int64_t>& sizes = edge_sizes();
+  const size_t count = sizes.size();
+  for (size_t i = 0; i < count; ++i) {
+    list.add(Tier::ci, shape(sizes[i], sizes[(5 * i + 3) % count], sizes[(11 * i + 7) % count]) + kLayouts[i % 4] +
+                           scalars[i % 5] + (i % 3 == 0 ? kPads : "") + outs[i % 3]);
+  }
+  size_t f = 0;
+  for (const char* fill : {"uniform", "cancelling", "huge", "subnormal", "signed_zeros", "nan_one", "ones", "onehot",
+                           "identity", "index", "negative", "constant"}) {
+    list.add(Tier::ci, shape(33, 29, 47) + kLayouts[f % 4] + outs[f % 3] + ",fill=" + fill);
+    list.add(Tier::nightly, shape(16, 70, 260) + kLayouts[f % 4] + kPads + outs[(f + 1) % 3] + ",fill=" + fill);
+    ++f;
+  }
+  for (const char* fields : {
+           "m=7,n=5,k=0,beta=1,out=f16,dtype=e4m3",
+           "batch=3,m=15,n=17,k=33,tb=t,pad_a=3,pad_b=1,pad_c=5,out=bf16,dtype=e4m3",
+           "m=128,n=256,k=512,tb=t,out=bf16,dtype=e4m3",  // a shape that bulk copies can fetch
+           "batch=2,m=200,n=384,k=512,tb=t,out=f32,dtype=e4m3",
+           "m=8,n=8,k=4096,out=f32,dtype=e4m3,fill=uniform",
+           "m=33,n=29,k=47,out=f16,dtype=e4m3,offset=1",
+           "m=33,n=29,k=47,tb=t,out=bf16,dtype=e4m3,place=start",
+           "m=48,n=48,k=256,tb=t,out=bf16,dtype=e4m3,fill=uniform,seeds=8",
+       }) {
+    list.add(Tier::ci, fields);
+  }
+}
+
 // Independent draws, not only round sizes.
 void add_random(CaseList& list) {
   Draw draw(20260);
@@ -177,6 +212,7 @@ std::vector<Case> cases(const Op& op, Tier tier) {
   add_scalars(list);
   add_fills(list);
   add_shapes(list);
+  add_fp8(list);
   add_random(list);
   return list.take();
 }

@@ -4,6 +4,7 @@
 #include "reference/gemm/gemm.h"
 #include "reference/gemm/oracle.h"
 #include "reference/math/caps.h"
+#include "reference/math/tensor_unit.h"
 
 namespace assay {
 namespace gemm {
@@ -42,6 +43,15 @@ void require_exact_scalar(const Case& c, std::string_view name, DType dtype) {
                    std::string(name_of(type)) + " number; give one that is, such as 0.75");
 }
 
+// Other input types give what they are given, so that `out` is theirs alone to leave out.
+DType output_dtype(const Case& c) {
+  const std::string &dtype = c.word("dtype"), &out = c.word("out");
+  if ((dtype == "e4m3") == (out != "same")) return *dtype_named(out == "same" ? dtype : out);
+  throw UsageError("case of gemm: dtype " + dtype +
+                   (dtype == "e4m3" ? " needs a field 'out'; give out=f32, out=f16 or out=bf16"
+                                    : " has no field 'out' but 'same'; leave it out"));
+}
+
 class GemmOp final : public Op {
  public:
   std::string_view name() const override { return "gemm"; }
@@ -67,28 +77,37 @@ class GemmOp final : public Op {
         pad("pad_a"),
         pad("pad_b"),
         pad("pad_c"),
-        {.name = "dtype", .kind = FieldKind::word, .doc = "of a, b and c", .choices = {"f64", "f32", "f16", "bf16"}}};
+        {.name = "out",
+         .kind = FieldKind::word,
+         .doc = "dtype of c; of e4m3, which has too few bits for it: f32, f16 or bf16",
+         .fallback = "same",
+         .choices = {"same", "f32", "f16", "bf16"}},
+        {.name = "dtype",
+         .kind = FieldKind::word,
+         .doc = "of a and b, and of c unless out says otherwise",
+         .choices = {"f64", "f32", "f16", "bf16", "e4m3"}}};
   }
 
   std::vector<Case> cases(Tier tier) const override { return gemm::cases(*this, tier); }
 
   std::vector<TensorSpec> tensors(const Case& c) const override {
     const int64_t batch = c.integer("batch"), m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
-    const DType dtype = *dtype_named(c.word("dtype"));
+    const DType dtype = *dtype_named(c.word("dtype")), out = output_dtype(c);
     require_exact_scalar(c, "alpha", dtype);
     require_exact_scalar(c, "beta", dtype);
     const bool ta = c.word("ta") == "t", tb = c.word("tb") == "t";
     Fills fills = fills_of(c);
     fills.a.axis = ta ? 1 : 2;
     fills.b.axis = tb ? 2 : 1;
-    const auto tensor = [&](const char* name, int64_t rows, int64_t cols, const char* pad, const FillSpec& fill) {
+    const auto tensor = [&](const char* name, DType type, int64_t rows, int64_t cols, const char* pad,
+                            const FillSpec& fill) {
       const std::vector<int64_t> shape{batch, rows, cols};
       return TensorSpec{
-          .name = name, .dtype = dtype, .shape = shape, .strides = row_major(shape, c.integer(pad)), .fill = fill};
+          .name = name, .dtype = type, .shape = shape, .strides = row_major(shape, c.integer(pad)), .fill = fill};
     };
-    std::vector<TensorSpec> all{tensor("a", ta ? k : m, ta ? m : k, "pad_a", fills.a),
-                                tensor("b", tb ? n : k, tb ? k : n, "pad_b", fills.b),
-                                tensor("c", m, n, "pad_c", fills.c)};
+    std::vector<TensorSpec> all{tensor("a", dtype, ta ? k : m, ta ? m : k, "pad_a", fills.a),
+                                tensor("b", dtype, tb ? n : k, tb ? k : n, "pad_b", fills.b),
+                                tensor("c", out, m, n, "pad_c", fills.c)};
     all[kA].is_read = all[kB].is_read = c.real("alpha") != 0;
     all[kC].role = Role::inout;
     all[kC].is_read = c.real("beta") != 0;
@@ -101,6 +120,8 @@ class GemmOp final : public Op {
 
   // With u of the accumulator and T = |alpha| S + |beta c|:
   //   rounding   gamma_(K+2)(u) T for any order of summation: a product, at most K additions, alpha
+  //   in a matrix unit  what math/tensor_unit.h says of the sum, and gamma_3(2^-24) T for alpha, beta and their sum; of
+  //              16-bit and narrower inputs, whose products are exact
   //   underflow  each product, and each factor scaled by alpha beforehand, may lose half the least subnormal times the
   //              other operand; with flushing each operand, product and sum may lose the least normal number
   //   split K    s partial sums stored in and added in a narrower type v: (s + 1) u_v T
@@ -108,12 +129,19 @@ class GemmOp final : public Op {
   // A type narrower than the output's is not allowed between, and not charged.
   Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const override {
     const assay_arithmetic& arithmetic = contract.arithmetic;
-    const int32_t unit = charged_accumulator(contract, reference.dtype);
+    const DType input = *dtype_named(c.word("dtype"));
+    const int32_t unit = charged_accumulator(contract, input);
     const DType accumulator = accumulator_type(unit);
     const bool flushes = arithmetic.flushes_subnormals != 0;
     const double k = static_cast<double>(c.integer("k"));
-    const double rounding = gamma_n(k + 2, unit_roundoff(accumulator));
-    const double underflow = (flushes ? 4 * k + 8 : 2 * k + 4) * underflow_error(unit, flushes);
+    const bool in_tensor_unit = arithmetic.accumulator == ASSAY_ACC_TENSOR && size_of(input) <= 2;
+    const TensorUnit tensor = charged_tensor_unit(arithmetic, input);
+    double rounding = gamma_n(k + 2, unit_roundoff(accumulator));
+    double underflow = (flushes ? 4 * k + 8 : 2 * k + 4) * underflow_error(unit, flushes);
+    if (in_tensor_unit) {
+      rounding = (1 + tensor.rounding(k)) * (1 + gamma_n(3, unit_roundoff(accumulator))) - 1 + 0x1p-50;
+      underflow += tensor.subnormal_cuts(k, input);
+    }
 
     std::vector<DType> passed{accumulator};  // every type that a partial sum passes through
     double extra = 0, extra_underflow = 0;
@@ -138,6 +166,7 @@ class GemmOp final : public Op {
       const int quantum = static_cast<int>(reference.conditions[kQuantum][i]);
       const double operand = reference.conditions[kOperand][i];
       bool may_overflow = false, exact = reference.e_ref[i] == 0;
+      exact = exact && (!in_tensor_unit || tensor.is_exact(largest, quantum, operand, input));
       for (const DType type : passed) {
         may_overflow = may_overflow || !(std::fmax(largest, operand) * (1 + rounding + extra) <= largest_finite(type));
         exact = exact && sums_are_exact(type, largest, quantum, flushes);
@@ -159,7 +188,11 @@ class GemmOp final : public Op {
     const std::string common = common_cap_violation(contract);
     if (!common.empty()) return common;
     const assay_arithmetic& a = contract.arithmetic;
-    if (a.accumulator != ASSAY_ACC_F32 && a.accumulator != ASSAY_ACC_F64) return "the accumulator must be f32 or f64";
+    if (a.accumulator == ASSAY_ACC_TENSOR) {
+      if (std::string why = tensor_unit_violation(a); !why.empty()) return why;
+    } else if (a.accumulator != ASSAY_ACC_F32 && a.accumulator != ASSAY_ACC_F64) {
+      return "the accumulator must be f32, f64 or a tensor unit";
+    }
     if (a.split_k < 0 || a.split_k > kLargestSplit) {
       return "split_k " + std::to_string(a.split_k) + " is not within 0 and " + std::to_string(kLargestSplit);
     }
@@ -212,6 +245,7 @@ class GemmOp final : public Op {
   std::vector<ScaleRelation> scale_relations(const Case& c) const override {
     const std::string& fill = c.word("fill");
     if (c.real("beta") != 0 || c.real("alpha") == 0 || fill == "huge" || fill == "subnormal") return {};
+    if (c.word("dtype") == "e4m3") return {};  // its numbers are close to both ends of the format
     return {{.input = "a", .output = "c"}, {.input = "b", .output = "c"}};
   }
 

@@ -26,6 +26,7 @@ constexpr DType accumulator_type(int32_t accumulator) {
     case ASSAY_ACC_BF16:
       return DType::bf16;
     case ASSAY_ACC_F32:
+    case ASSAY_ACC_TENSOR:
       return DType::f32;
     default:
       return DType::f64;

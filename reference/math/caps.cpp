@@ -18,9 +18,12 @@ std::string common_cap_violation(const Contract& contract) {
   if (a.exp_kind < ASSAY_EXP_NONE || a.exp_kind > ASSAY_EXP_BASE2) {
     return "exp_kind " + std::to_string(a.exp_kind) + " is not an ASSAY_EXP_* value";
   }
-  if (a.accumulator < ASSAY_ACC_NONE || a.accumulator > ASSAY_ACC_I32) {
+  if (a.accumulator < ASSAY_ACC_NONE || a.accumulator > ASSAY_ACC_TENSOR) {
     return "accumulator " + std::to_string(a.accumulator) + " is not an ASSAY_ACC_* value";
   }
+  const bool declares_unit =
+      a.tensor_terms != 0 || a.tensor_fraction != 0 || a.tensor_precision != 0 || a.tensor_promotion != 0;
+  if (declares_unit && a.accumulator != ASSAY_ACC_TENSOR) return "tensor_* describe ASSAY_ACC_TENSOR alone";
   if (contract.nan_policy != ASSAY_NAN_PROPAGATES && contract.nan_policy != ASSAY_NAN_UNSPECIFIED) {
     return "nan_policy " + std::to_string(contract.nan_policy) + " is not an ASSAY_NAN_* value";
   }

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define ASSAY_ABI_VERSION 1u
+#define ASSAY_ABI_VERSION 2u
 
 #if defined(__GNUC__) || defined(__clang__)
 #define ASSAY_EXPORT __attribute__((visibility("default")))
@@ -100,7 +100,8 @@ enum {                     /* unit in which products are summed */
        ASSAY_ACC_BF16 = 2,
        ASSAY_ACC_F32 = 3,
        ASSAY_ACC_F64 = 4,
-       ASSAY_ACC_I32 = 5
+       ASSAY_ACC_I32 = 5,
+       ASSAY_ACC_TENSOR = 6 /* a matrix unit that adds several products at once, described by tensor_* */
 };
 
 enum { /* how exp is computed; reference/math/bounds.h gives the error each one is charged with */
@@ -125,6 +126,14 @@ typedef struct assay_arithmetic {
   int32_t rescales_online;    /* 1: softmax-like kernels that rescale a running sum */
   int32_t flushes_subnormals; /* 1: subnormal inputs or results become zero */
   int32_t intermediate;       /* ASSAY_ACC_* type results pass through before the output is rounded; 0 = accumulator */
+  /* Of ASSAY_ACC_TENSOR, all 0 otherwise. One step of the unit adds tensor_terms exact products to its running sum:
+   * each addend is cut to tensor_fraction bits below the largest exponent among them, the sum to tensor_precision
+   * fraction bits. After tensor_promotion products the running sum is added to a sum in f32 and starts anew; 0: it
+   * never is. */
+  int32_t tensor_terms;
+  int32_t tensor_fraction;
+  int32_t tensor_precision;
+  int32_t tensor_promotion;
 } assay_arithmetic;
 
 typedef struct assay_contract {
