@@ -1,0 +1,291 @@
+// The device part of the Hopper product. A persistent grid takes tiles of C one after another. In each block one warp
+// group fetches tiles of A and B by bulk copies into a ring of stages, two multiply them with warp-group MMA, each its
+// 64 rows of the tile, and store what they summed. Products of one tile start while the stores of the last still run.
+//
+// Sums run over K from its first to its last element in steps of the instruction's own K, whatever the tile, so that an
+// element's bits depend on its row of op(A) and column of op(B) alone.
+#ifndef ASSAY_KERNELS_GEMM_HOPPER_KERNEL_CUH
+#define ASSAY_KERNELS_GEMM_HOPPER_KERNEL_CUH
+
+#include "common/hopper/bulk.cuh"
+#include "common/hopper/wgmma.cuh"
+#include "gemm/cuda_call.cuh"
+
+namespace assay::cuda_gemm {
+
+inline constexpr int kRowBytes = 128;  // of a stage's rows: what swizzling and one bulk copy take
+inline constexpr int kBlockM = 128;    // rows of C a block
+inline constexpr int kThreads = 3 * 128;
+inline constexpr int kTileGroup = 16;  // tiles of rows taken before the next column: operands stay in the second cache
+
+// kPromote: after each stage the unit's sums are added to sums in f32.
+template <class In_, class Out_, int kBlockN_, bool kMajorA_, bool kMajorB_, bool kPromote_>
+struct Variant {
+  using In = In_;
+  using Out = Out_;
+  static constexpr int kBlockN = kBlockN_;
+  static constexpr bool kMajorA = kMajorA_, kMajorB = kMajorB_, kPromote = kPromote_;
+  static constexpr int kBlockK = kRowBytes / int(sizeof(In));
+  static constexpr int kStages = kBlockN == 256 ? 4 : 6;
+  static constexpr int kBytesA = kBlockM * kRowBytes, kBytesB = kBlockN * kRowBytes;
+  static constexpr int kSharedBytes = kStages * (kBytesA + kBytesB) + 1024;  // what is dynamic starts anywhere
+};
+
+struct HopperTask {
+  int64_t m, n, batch;
+  int64_t tiles_m, tiles_n;
+  int k_blocks;  // 0 leaves beta C
+  float alpha, beta;
+  void* c;
+  int64_t c_row_stride, c_batch_stride;
+  bool wide_stores;  // 16-byte stores are possible and C is not read
+};
+
+struct Tile {
+  int64_t m, n, z;  // first row, first column, matrix
+};
+
+template <class V>
+__device__ inline Tile tile_at(const HopperTask& task, int64_t index) {
+  const int64_t in_matrix = task.tiles_m * task.tiles_n;
+  const int64_t z = index / in_matrix, rest = index % in_matrix;
+  const int64_t first = rest / (kTileGroup * task.tiles_n) * kTileGroup;
+  const int64_t rows = min(int64_t{kTileGroup}, task.tiles_m - first);
+  const int64_t within = rest - first * task.tiles_n;
+  return {(first + within % rows) * kBlockM, within / rows * V::kBlockN, z};
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+__device__ inline void convert(float x, float& y) { y = x; }
+__device__ inline void convert(float x, __half& y) { y = __float2half_rn(x); }
+__device__ inline void convert(float x, __nv_bfloat16& y) { y = __float2bfloat16_rn(x); }
+
+template <class Out>
+__device__ inline uint32_t pair(float x, float y) {
+  Out both[2];
+  convert(x, both[0]);
+  convert(y, both[1]);
+  uint32_t bits;
+  memcpy(&bits, both, sizeof bits);
+  return bits;
+}
+
+// A fetch of one operand's stage: blocks of 64 lines (K-major: of all lines) by one row of K.
+template <bool kMajor, int kLines, int kBlockK>
+__device__ inline void fetch(std::byte* stage, const CUtensorMap* map, uint64_t* full, int64_t line, int k, int64_t z) {
+  if constexpr (kMajor) {
+    hopper::copy_box(stage, map, full, k, int(line), int(z));
+  } else {
+    constexpr int kLinesOfBox = kBlockK;  // 128 bytes either way
+    for (int box = 0; box < kLines / kLinesOfBox; ++box) {
+      hopper::copy_box(stage + box * kBlockK * kRowBytes, map, full, int(line) + box * kLinesOfBox, k, int(z));
+    }
+  }
+}
+
+template <class V>
+struct Ring {
+  std::byte* stages;
+  uint64_t *full, *empty;
+  int stage = 0;
+  uint32_t phase = 0;
+
+  __device__ std::byte* a() const { return stages + stage * (V::kBytesA + V::kBytesB); }
+  __device__ std::byte* b() const { return a() + V::kBytesA; }
+  __device__ void advance() {
+    if (++stage == V::kStages) {
+      stage = 0;
+      phase ^= 1;
+    }
+  }
+};
+
+template <class V>
+__device__ inline void produce(Ring<V> ring, const HopperTask& task, const CUtensorMap* map_a,
+                               const CUtensorMap* map_b) {
+  const int64_t tiles = task.tiles_m * task.tiles_n * task.batch;
+  for (int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
+    const Tile tile = tile_at<V>(task, index);
+    for (int block = 0; block < task.k_blocks; ++block) {
+      hopper::barrier_wait(&ring.empty[ring.stage], ring.phase ^ 1);
+      uint64_t* full = &ring.full[ring.stage];
+      hopper::barrier_arrive_expecting(full, V::kBytesA + V::kBytesB);
+      fetch<V::kMajorA, kBlockM, V::kBlockK>(ring.a(), map_a, full, tile.m, block * V::kBlockK, tile.z);
+      fetch<V::kMajorB, V::kBlockN, V::kBlockK>(ring.b(), map_b, full, tile.n, block * V::kBlockK, tile.z);
+      ring.advance();
+    }
+  }
+}
+
+// The products of one stage; the first of them keeps what `d` holds only if `keep` is not 0.
+template <class V>
+__device__ inline void multiply(float (&d)[V::kBlockN / 2], const Ring<V>& ring, int group, int keep) {
+  constexpr int kSteps = 4;  // of 32 bytes of K
+  constexpr int kHalfA = V::kBytesA / 2;
+  constexpr int kStepA = V::kMajorA ? 32 : V::kBlockK / kSteps * kRowBytes;
+  constexpr int kStepB = V::kMajorB ? 32 : V::kBlockK / kSteps * kRowBytes;
+  constexpr int kBlockBytes = V::kBlockK * kRowBytes;
+  const uint32_t a = hopper::shared_address(ring.a()) + group * kHalfA, b = hopper::shared_address(ring.b());
+  const uint64_t first_a = hopper::matrix_descriptor<V::kMajorA>(a, kBlockBytes);
+  const uint64_t first_b = hopper::matrix_descriptor<V::kMajorB>(b, kBlockBytes);
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    hopper::wgmma<V::kMajorA, V::kMajorB>(d, typename V::In{}, first_a + uint64_t(step * kStepA >> 4),
+                                          first_b + uint64_t(step * kStepB >> 4), step > 0 ? 1 : keep);
+  }
+}
+
+// Each quad of lanes holds 2 of 8 columns a lane; afterwards each lane holds all 8 of one of four such groups.
+__device__ inline void transpose_in_quad(uint32_t (&word)[4], int lane) {
+#pragma unroll
+  for (int distance = 1; distance <= 2; distance *= 2) {
+    const bool upper = lane & distance;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (i & distance) continue;
+      const uint32_t given = upper ? word[i] : word[i + distance];
+      const uint32_t taken = __shfl_xor_sync(0xffffffffu, given, distance);
+      if (upper) {
+        word[i] = taken;
+      } else {
+        word[i + distance] = taken;
+      }
+    }
+  }
+}
+
+template <class V>
+__device__ inline void store_wide(const float (&d)[V::kBlockN / 2], const HopperTask& task, const Tile& tile,
+                                  int64_t row, int lane) {
+  using Out = typename V::Out;
+  Out* c = static_cast<Out*>(task.c) + tile.z * task.c_batch_stride;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int64_t i = row + 8 * half;
+#pragma unroll
+    for (int first = 0; first < V::kBlockN / 8; first += 4) {
+      uint32_t word[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int at = 4 * (first + j) + 2 * half;
+        word[j] = pair<Out>(task.alpha * d[at], task.alpha * d[at + 1]);
+      }
+      transpose_in_quad(word, lane);
+      const int64_t column = tile.n + 8 * (first + lane % 4);
+      if (i < task.m && column < task.n) {
+        *reinterpret_cast<uint4*>(c + i * task.c_row_stride + column) = make_uint4(word[0], word[1], word[2], word[3]);
+      }
+    }
+  }
+}
+
+template <class V>
+__device__ inline void store_any(const float (&d)[V::kBlockN / 2], const HopperTask& task, const Tile& tile,
+                                 int64_t row, int lane) {
+  using Out = typename V::Out;
+  Out* c = static_cast<Out*>(task.c) + tile.z * task.c_batch_stride;
+#pragma unroll
+  for (int j = 0; j < V::kBlockN / 8; ++j) {
+#pragma unroll
+    for (int at = 0; at < 4; ++at) {
+      const int64_t i = row + 8 * (at / 2), column = tile.n + 8 * j + 2 * (lane % 4) + at % 2;
+      if (i >= task.m || column >= task.n) continue;
+      Out* to = c + i * task.c_row_stride + column;
+      float result = task.alpha * d[4 * j + at];
+      if (task.beta != 0) result += task.beta * float(*to);
+      convert(result, *to);
+    }
+  }
+}
+
+template <class V>
+__device__ inline void consume(Ring<V> ring, const HopperTask& task, int group) {
+  constexpr int kSums = V::kBlockN / 2;
+  const int thread = threadIdx.x % 128, lane = thread % 32;
+  const int64_t tiles = task.tiles_m * task.tiles_n * task.batch;
+  const auto release = [&ring, lane](int stage) {
+    if (lane == 0) hopper::barrier_arrive(&ring.empty[stage]);
+  };
+  for (int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
+    const Tile tile = tile_at<V>(task, index);
+    float d[kSums];
+    if constexpr (V::kPromote) {
+      float sum[kSums];
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) sum[i] = 0;
+      for (int block = 0; block < task.k_blocks; ++block) {
+        hopper::barrier_wait(&ring.full[ring.stage], ring.phase);
+        hopper::wgmma_fence();
+        multiply<V>(d, ring, group, 0);
+        hopper::wgmma_commit();
+        hopper::wgmma_wait<0>();
+        release(ring.stage);
+        ring.advance();
+#pragma unroll
+        for (int i = 0; i < kSums; ++i) sum[i] += d[i];
+      }
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) d[i] = sum[i];
+    } else {
+      if (task.k_blocks == 0) {
+#pragma unroll
+        for (int i = 0; i < kSums; ++i) d[i] = 0;
+      }
+      int previous = 0;
+      for (int block = 0; block < task.k_blocks; ++block) {
+        hopper::barrier_wait(&ring.full[ring.stage], ring.phase);
+        hopper::wgmma_fence();
+        multiply<V>(d, ring, group, block > 0);
+        hopper::wgmma_commit();
+        hopper::wgmma_wait<1>();
+        if (block > 0) release(previous);
+        previous = ring.stage;
+        ring.advance();
+      }
+      hopper::wgmma_wait<0>();
+      if (task.k_blocks > 0) release(previous);
+    }
+    const int64_t row = tile.m + group * 64 + thread / 32 * 16 + lane / 4;
+    if (sizeof(typename V::Out) == 2 && task.wide_stores) {
+      if constexpr (sizeof(typename V::Out) == 2) store_wide<V>(d, task, tile, row, lane);
+    } else {
+      store_any<V>(d, task, tile, row, lane);
+    }
+  }
+}
+
+#endif
+
+template <class V>
+__global__ void __launch_bounds__(kThreads, 1)
+    hopper_product(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+                   const __grid_constant__ HopperTask task) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ std::byte dynamic[];
+  __shared__ alignas(8) uint64_t full[V::kStages], empty[V::kStages];
+  const uint32_t misaligned = hopper::shared_address(dynamic) % 1024;
+  const Ring<V> ring{dynamic + (misaligned == 0 ? 0 : 1024 - misaligned), full, empty};
+  const int warp_group = threadIdx.x / 128;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < V::kStages; ++stage) {
+      hopper::barrier_init(&full[stage], 1);
+      hopper::barrier_init(&empty[stage], 8);  // the consumers' warps
+    }
+    hopper::barrier_init_fence();
+    hopper::prefetch_map(&map_a);
+    hopper::prefetch_map(&map_b);
+  }
+  __syncthreads();
+  if (warp_group == 0) {
+    hopper::lower_registers<40>();
+    if (threadIdx.x == 0) produce<V>(ring, task, &map_a, &map_b);
+  } else {
+    hopper::raise_registers<232>();
+    consume<V>(ring, task, warp_group - 1);
+  }
+#endif
+}
+
+}  // namespace assay::cuda_gemm
+#endif
