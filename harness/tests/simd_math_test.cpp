@@ -38,7 +38,7 @@ void map(const std::vector<T>& x, std::vector<T>& y, F f) {
 struct Exp {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> x) const {
-    return shifted_exp(d, x, hn::Set(d, kExpShift<hn::TFromD<D>>));
+    return softmax_exp(d, x);
   }
 };
 

@@ -1,4 +1,4 @@
-// write_row, streamed and not: the same bytes at every address and length, and not one beyond.
+// RowWriter, streamed and not: the same bytes at every address and length, and not one beyond.
 #include "common/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/half-inl.h"
@@ -21,19 +22,39 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 
-// Element i is i + 1, which every type here holds exactly up to the longest row.
-template <class C>
-struct Counting {
-  using D = hn::ScalableTag<C>;
-  HWY_INLINE hn::Vec<D> whole(int64_t i) const { return hn::Iota(D(), static_cast<C>(i + 1)); }
-  HWY_INLINE hn::Vec<D> first(int64_t i, size_t) const { return whole(i); }
-};
+// Elements i on, of i + 1, which every type here holds exactly up to the longest row.
+template <class T, class D>
+Pair<D> counting(D d, int64_t i) {
+  using C = hn::TFromD<D>;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto first = hn::Iota(d, C(0));
+  if constexpr (is_interleaved<T>) {
+    const auto even = hn::Add(hn::Add(first, first), hn::Set(d, static_cast<C>(i + 1)));
+    return {even, hn::Add(even, hn::Set(d, C(1)))};
+  }
+  return {hn::Add(first, hn::Set(d, static_cast<C>(i + 1))), hn::Add(first, hn::Set(d, static_cast<C>(i + 1 + lanes)))};
+}
 
+// As one row, and as two, neighbours in memory.
 template <class T>
 void write(T* to, int64_t n, bool stream) {
-  using C = ComputeOf<T>;
-  write_row(hn::ScalableTag<C>(), Counting<C>(), to, n, stream);
-  hwy::FlushStream();
+  using D = typename RowWriter<T>::D;
+  const D d;
+  const int64_t two = 2 * static_cast<int64_t>(hn::Lanes(d));
+  RowWriter<T> writer(stream);
+  for (const int64_t split : {n, n / 3}) {
+    for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, split}, {split, n}}) {
+      if (begin == end) continue;
+      writer.begin_row(to + begin, end - begin);
+      for (int64_t i = begin; i < end; i += two) {
+        if (i + two <= end) {
+          writer.put(counting<T>(d, i));
+        } else {
+          writer.put_n(counting<T>(d, i), static_cast<size_t>(end - i));
+        }
+      }
+    }
+  }
 }
 
 void write_f64(double* to, int64_t n, bool stream) { write(to, n, stream); }

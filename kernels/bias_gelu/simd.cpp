@@ -32,6 +32,8 @@ struct BiasGeluPieces {
   bool stream;
 };
 
+inline constexpr int64_t kFetchAhead = 4096;  // bytes
+
 }  // namespace assay::simd
 #endif
 
@@ -40,36 +42,67 @@ namespace assay::simd::HWY_NAMESPACE {
 
 const char* bias_gelu_isa() { return hwy::TargetName(HWY_TARGET); }
 
-template <class T, GeluForm kForm>
-struct Activated {
-  using D = hn::ScalableTag<ComputeOf<T>>;
-  const T *x, *bias;
-  HWY_INLINE hn::Vec<D> whole(int64_t i) const {
-    fetch_ahead(x + i, 16 << 10);
-    return gelu<kForm>(D(), hn::Add(load(D(), x + i), load(D(), bias + i)));
-  }
-  HWY_INLINE hn::Vec<D> first(int64_t i, size_t count) const {
-    return gelu<kForm>(D(), hn::Add(load_n(D(), x + i, count), load_n(D(), bias + i, count)));
-  }
+template <class T>
+struct Piece {
+  const T* x;
+  RowWriter<T>* writer;
 };
+
+// y = gelu(x + bias) for one piece or for two side by side: two places far apart in memory serve faster than one.
+template <GeluForm kForm, size_t kPieces, class T>
+HWY_INLINE void bias_gelu_side_by_side(const Piece<T> (&pieces)[kPieces], const T* bias, int64_t n) {
+  const hn::ScalableTag<ComputeOf<T>> d;
+  const int64_t two = 2 * static_cast<int64_t>(hn::Lanes(d));
+  const auto activated = [d](auto x, auto b) HWY_ATTR {
+    return each(d, x, b, [d](auto v, auto w) HWY_ATTR { return gelu<kForm>(d, hn::Add(v, w)); });
+  };
+  int64_t i = 0;
+  for (; i + two <= n; i += two) {
+    const auto b = load_pair(d, bias + i);
+    for (const Piece<T>& piece : pieces) {
+      fetch_pair(d, piece.x + i, kFetchAhead);
+      piece.writer->put(activated(load_pair(d, piece.x + i), b));
+    }
+  }
+  if (i == n) return;
+  const auto count = static_cast<size_t>(n - i);
+  const auto b = load_pair_n(d, bias + i, count);
+  for (const Piece<T>& piece : pieces) piece.writer->put_n(activated(load_pair_n(d, piece.x + i, count), b), count);
+}
+
+template <class T, GeluForm kForm>
+void bias_gelu_typed(const BiasGeluPieces& p, int64_t begin, int64_t end) {
+  const auto* bias = static_cast<const T*>(p.bias.data);
+  const auto x_of = [&p](int64_t row) { return static_cast<const T*>(p.x.data) + row * p.x.stride; };
+  const auto y_of = [&p](int64_t row) { return static_cast<T*>(p.y.data) + row * p.y.stride; };
+  RowWriter<T> writer(p.stream), other(p.stream);
+  const auto one = [&](int64_t i) HWY_ATTR {
+    const int64_t row = i / p.row_pieces, column = i % p.row_pieces * p.piece;
+    const int64_t n = HWY_MIN(p.piece, p.cols - column);
+    writer.begin_row(y_of(row) + column, n);
+    bias_gelu_side_by_side<kForm>({{x_of(row) + column, &writer}}, bias + column, n);
+  };
+  // Whole rows of the first half and of the second; what is left over alone.
+  int64_t row = (begin + p.row_pieces - 1) / p.row_pieces;
+  const int64_t half = (end / p.row_pieces - row) / 2;
+  for (int64_t i = begin; i < HWY_MIN(end, row * p.row_pieces); ++i) one(i);
+  for (const int64_t rows_end = row + half; row < rows_end; ++row) {
+    for (int64_t column = 0; column < p.cols; column += p.piece) {
+      const int64_t n = HWY_MIN(p.piece, p.cols - column);
+      writer.begin_row(y_of(row) + column, n);
+      other.begin_row(y_of(row + half) + column, n);
+      bias_gelu_side_by_side<kForm>({{x_of(row) + column, &writer}, {x_of(row + half) + column, &other}}, bias + column,
+                                    n);
+    }
+  }
+  if (half > 0) row += half;
+  for (int64_t i = HWY_MAX(begin, row * p.row_pieces); i < end; ++i) one(i);
+}
 
 template <class T>
 void bias_gelu_of(const BiasGeluPieces& p, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t row = i / p.row_pieces;
-    const int64_t column = i % p.row_pieces * p.piece;
-    const int64_t n = HWY_MIN(p.piece, p.cols - column);
-    const T* x = static_cast<const T*>(p.x.data) + row * p.x.stride + column;
-    const T* bias = static_cast<const T*>(p.bias.data) + column;
-    T* y = static_cast<T*>(p.y.data) + row * p.y.stride + column;
-    const hn::ScalableTag<ComputeOf<T>> d;
-    if (p.tanh) {
-      write_row(d, Activated<T, GeluForm::tanh>{x, bias}, y, n, p.stream);
-    } else {
-      write_row(d, Activated<T, GeluForm::erf>{x, bias}, y, n, p.stream);
-    }
-  }
-  if (p.stream) hwy::FlushStream();
+  if (begin == end) return;
+  p.tanh ? bias_gelu_typed<T, GeluForm::tanh>(p, begin, end) : bias_gelu_typed<T, GeluForm::erf>(p, begin, end);
 }
 
 void bias_gelu_pieces(const BiasGeluPieces& p, int64_t begin, int64_t end) {

@@ -81,6 +81,23 @@ void parallel_ranges(int64_t count, int threads, const Body& body) {
   }
 }
 
+// Memory serves places that are far apart faster than one place. So a long row is gone through in two runs of equal
+// length side by side, and short rows are taken in turns from the first half of them and from the second.
+inline constexpr int64_t kLongRow = 2048;  // elements; of both runs together
+
+// Elements of a row's first run, a multiple of `step` where the row is long, all n where it is not.
+[[gnu::always_inline]] inline int64_t first_run(int64_t n, int64_t step) {
+  return n < kLongRow ? n : n / (2 * step) * step;
+}
+
+// Which of a row's pairs of vectors: of a long row's, the even ones are its first run and the odd ones the rest.
+enum class Turn { only, even, odd };
+
+// The k-th of `count` rows of n elements.
+[[gnu::always_inline]] inline int64_t row_in_turn(int64_t k, int64_t count, int64_t n) {
+  return n < kLongRow ? k % 2 * ((count + 1) / 2) + k / 2 : k;
+}
+
 // Asks memory for what lies `bytes` after `address`, or for nothing where nothing lies. The processor by itself fetches
 // no further ahead than the page it reads, and 16-bit elements are too few bytes an instruction to look far. Always
 // inline: the compiler takes a function that only fetches for one that does nothing.

@@ -1,8 +1,9 @@
 // layernorm_residual, simd: s = x + residual, y = (s - mean) rstd gamma + beta along each row, with the row's mean and
 // rstd = 1 / sqrt(variance + eps). Highway SIMD, rows shared out among threads.
 //
-// Two passes for the statistics (mean, then squared deviations from it) and one for the result. Only the first reads
-// memory; s is added up again in the others, which costs less than keeping it.
+// Two passes for the statistics (mean, then squared deviations from it) and one for the result. The last runs together
+// with the first of the next row, so that memory is read and written at once. Only the first reads memory; s is added
+// up again in the others, which costs less than keeping it.
 #include "common/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -54,9 +55,16 @@ struct Summed {
   const T* x;
   const T* residual;
 
-  HWY_INLINE V whole(int64_t i) const { return hn::Add(load(D(), x + i), load(D(), residual + i)); }
-  HWY_INLINE V part(int64_t i, size_t count) const {
-    return hn::Add(load_n(D(), x + i, count), load_n(D(), residual + i, count));
+  static HWY_INLINE Pair<D> sum(const Pair<D>& a, const Pair<D>& b) { return each(D(), a, b, Add()); }
+  HWY_INLINE Pair<D> whole(int64_t i, Turn = Turn::only) const {
+    return sum(load_pair(D(), x + i), load_pair(D(), residual + i));
+  }
+  HWY_INLINE Pair<D> part(int64_t i, size_t count) const {
+    return sum(load_pair_n(D(), x + i, count), load_pair_n(D(), residual + i, count));
+  }
+  HWY_INLINE void fetch(const Ahead<D, T>& ahead, const Summed& later, int64_t i, Turn turn) const {
+    ahead.fetch(x, later.x, i, turn);
+    ahead.fetch(residual, later.residual, i, turn);
   }
 };
 
@@ -65,72 +73,90 @@ struct SquaredDeviations {
   using C = ComputeOf<T>;
   using D = hn::ScalableTag<C>;
   using V = hn::Vec<D>;
-  const Summed<T>& summed;
+  Summed<T> summed;
   C mean;
 
-  HWY_INLINE V whole(int64_t i) const {
-    const V deviation = hn::Sub(summed.whole(i), hn::Set(D(), mean));
+  HWY_INLINE V square(V s) const {
+    const V deviation = hn::Sub(s, hn::Set(D(), mean));
     return hn::Mul(deviation, deviation);
   }
-  HWY_INLINE V part(int64_t i, size_t count) const {
-    const V deviation = hn::Sub(summed.part(i, count), hn::Set(D(), mean));
-    return hn::IfThenElseZero(hn::FirstN(D(), count), hn::Mul(deviation, deviation));
+  HWY_INLINE Pair<D> of(const Pair<D>& s) const {
+    return each(D(), s, [this](V v) HWY_ATTR { return square(v); });
+  }
+  HWY_INLINE Pair<D> whole(int64_t i, Turn) const { return of(summed.whole(i)); }
+  HWY_INLINE Pair<D> part(int64_t i, size_t count) const {
+    return first_of<T>(D(), count, of(summed.part(i, count)), {hn::Zero(D()), hn::Zero(D())});
   }
 };
 
-// The results. The next row is fetched meanwhile, as reading and writing at once keep memory busiest.
+// s (x + residual) of the next row, to be added up, while the results of this one leave and the one after is fetched.
 template <class T, bool kBiased>
-struct Normalized {
+struct ResultsAndNext {
   using C = ComputeOf<T>;
   using D = hn::ScalableTag<C>;
   using V = hn::Vec<D>;
-  const Summed<T>&summed, &next;
+  Summed<T> row, next, later;
+  Ahead<D, T> ahead;
   const T *gamma, *beta;
   C mean, rstd;
+  TurnWriter<T>& writer;
 
-  HWY_INLINE V whole(int64_t i) const {
-    hwy::Prefetch(next.x + i);
-    hwy::Prefetch(next.residual + i);
-    const V scaled = hn::Mul(standard(summed.whole(i)), load(D(), gamma + i));
-    if constexpr (kBiased) return hn::Add(scaled, load(D(), beta + i));
-    return scaled;
-  }
-  HWY_INLINE V first(int64_t i, size_t count) const {
-    const V scaled = hn::Mul(standard(summed.part(i, count)), load_n(D(), gamma + i, count));
-    if constexpr (kBiased) return hn::Add(scaled, load_n(D(), beta + i, count));
-    return scaled;
-  }
   HWY_INLINE V standard(V s) const { return hn::Mul(hn::Sub(s, hn::Set(D(), mean)), hn::Set(D(), rstd)); }
+  HWY_INLINE Pair<D> scaled(const Pair<D>& s, const Pair<D>& g) const {
+    return each(D(), s, g, [this](V v, V factor) HWY_ATTR { return hn::Mul(standard(v), factor); });
+  }
+  HWY_INLINE Pair<D> whole(int64_t i, Turn turn) const {
+    next.fetch(ahead, later, i, turn);
+    Pair<D> y = scaled(row.whole(i), load_pair(D(), gamma + i));
+    if constexpr (kBiased) y = each(D(), y, load_pair(D(), beta + i), Add());
+    writer.put(turn, y);
+    return next.whole(i);
+  }
+  HWY_INLINE Pair<D> part(int64_t i, size_t count) const {
+    Pair<D> y = scaled(row.part(i, count), load_pair_n(D(), gamma + i, count));
+    if constexpr (kBiased) y = each(D(), y, load_pair_n(D(), beta + i, count), Add());
+    writer.put_n(y, count);
+    return next.part(i, count);
+  }
 };
 
 template <class T, bool kBiased>
-void layernorm_row(const LayernormRows& p, int64_t row, int64_t next_row) {
+void layernorm_typed(const LayernormRows& p, int64_t begin, int64_t end) {
   using C = ComputeOf<T>;
-  const hn::ScalableTag<C> d;
-  const auto summed_of = [&p](int64_t r) HWY_ATTR {
-    return Summed<T>{static_cast<const T*>(p.x.data) + r * p.x.stride,
-                     static_cast<const T*>(p.residual.data) + r * p.residual.stride};
+  using D = hn::ScalableTag<C>;
+  const D d;
+  const int64_t count = end - begin;
+  const auto row_at = [&p, begin, count](int64_t k) {
+    return begin + row_in_turn(HWY_MIN(k, count - 1), count, p.cols);
   };
-  const Summed<T> summed = summed_of(row), next = summed_of(next_row);
-  const C n = static_cast<C>(p.cols);
-  const C mean = reduce_row(d, p.cols, Add(), summed) / n;
-  const C variance = reduce_row(d, p.cols, Add(), SquaredDeviations<T>{summed, mean}) / n;
-  const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
-  static_cast<C*>(p.mean)[row * p.mean_stride] = mean;
-  static_cast<C*>(p.rstd)[row * p.rstd_stride] = rstd;
+  const auto summed_at = [&](int64_t k) {
+    return Summed<T>{static_cast<const T*>(p.x.data) + row_at(k) * p.x.stride,
+                     static_cast<const T*>(p.residual.data) + row_at(k) * p.residual.stride};
+  };
   const auto* gamma = static_cast<const T*>(p.gamma.data);
   const auto* beta = static_cast<const T*>(p.beta.data);
-  write_row(d, Normalized<T, kBiased>{summed, next, gamma, beta, mean, rstd},
-            static_cast<T*>(p.y.data) + row * p.y.stride, p.cols, p.stream);
+  const C n = static_cast<C>(p.cols);
+  TurnWriter<T> writer(p.stream);
+  const Ahead<D, T> ahead(p.cols);
+  C sum = reduce_row(d, p.cols, Add(), summed_at(0));
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t row = row_at(k);
+    const C mean = sum / n;
+    const C variance = reduce_row(d, p.cols, Add(), SquaredDeviations<T>{summed_at(k), mean}) / n;
+    const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
+    static_cast<C*>(p.mean)[row * p.mean_stride] = mean;
+    static_cast<C*>(p.rstd)[row * p.rstd_stride] = rstd;
+    writer.begin_row(k, static_cast<T*>(p.y.data) + row * p.y.stride, p.cols);
+    sum = reduce_row(d, p.cols, Add(),
+                     ResultsAndNext<T, kBiased>{summed_at(k), summed_at(k + 1), summed_at(k + 2), ahead, gamma, beta,
+                                                mean, rstd, writer});
+  }
 }
 
 template <class T>
 void layernorm_of(const LayernormRows& p, int64_t begin, int64_t end) {
-  for (int64_t row = begin; row < end; ++row) {
-    const int64_t next_row = row + 1 < end ? row + 1 : row;
-    p.biased ? layernorm_row<T, true>(p, row, next_row) : layernorm_row<T, false>(p, row, next_row);
-  }
-  if (p.stream) hwy::FlushStream();
+  if (begin == end) return;
+  p.biased ? layernorm_typed<T, true>(p, begin, end) : layernorm_typed<T, false>(p, begin, end);
 }
 
 void layernorm_rows(const LayernormRows& p, int64_t begin, int64_t end) {

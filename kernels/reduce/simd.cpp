@@ -58,26 +58,28 @@ template <class T, class Combine>
 struct DenseRow {
   using D = hn::ScalableTag<ComputeOf<T>>;
   const T* x;
-  HWY_INLINE hn::Vec<D> whole(int64_t i) const {
-    fetch_ahead(x + i, 4 << 10);
-    return load(D(), x + i);
+  HWY_INLINE Pair<D> whole(int64_t i, Turn) const {
+    fetch_pair(D(), x + i, 4 << 10);
+    return load_pair(D(), x + i);
   }
-  HWY_INLINE hn::Vec<D> part(int64_t i, size_t count) const {
-    return hn::IfThenElse(hn::FirstN(D(), count), load_n(D(), x + i, count), Combine().identity(D()));
+  HWY_INLINE Pair<D> part(int64_t i, size_t count) const {
+    const auto nothing = Combine().identity(D());
+    return first_of<T>(D(), count, load_pair_n(D(), x + i, count), {nothing, nothing});
   }
 };
 
 template <class T, class Combine>
 struct SparseRow {
   using D = hn::ScalableTag<ComputeOf<T>>;
+  static constexpr size_t kTwo = 2 * hn::MaxLanes(D());
   const T* x;
   int64_t stride;
-  HWY_INLINE hn::Vec<D> whole(int64_t i) const { return part(i, hn::Lanes(D())); }
-  HWY_INLINE hn::Vec<D> part(int64_t i, size_t count) const {
-    HWY_ALIGN ComputeOf<T> lanes[hn::MaxLanes(D())];
-    hn::Store(Combine().identity(D()), D(), lanes);
-    for (size_t k = 0; k < count; ++k) lanes[k] = load_one(x + (i + static_cast<int64_t>(k)) * stride);
-    return hn::Load(D(), lanes);
+  HWY_INLINE Pair<D> whole(int64_t i, Turn) const { return part(i, kTwo); }
+  HWY_INLINE Pair<D> part(int64_t i, size_t count) const {
+    HWY_ALIGN T dense[kTwo] = {};
+    for (size_t k = 0; k < count; ++k) dense[k] = x[(i + static_cast<int64_t>(k)) * stride];
+    const auto nothing = Combine().identity(D());
+    return first_of<T>(D(), count, load_pair(D(), dense), {nothing, nothing});
   }
 };
 
