@@ -229,7 +229,7 @@ constexpr assay_contract contract_with(const assay_arithmetic& arithmetic) {
           .arithmetic = arithmetic,
           .nan_policy = ASSAY_NAN_PROPAGATES,
           .workspace_limit = 2 * (kPieceBytes + kWorkspaceAlignment),
-          .alignment = 1};
+          .alignment = kAlignment};
 }
 // Units as published; see reference/math/tensor_unit.h.
 constexpr assay_contract kContract = contract_with(

@@ -169,4 +169,4 @@ ASSAY_KERNEL(gemm, mma, .target = "cuda", .plan = make_plan, .launch = launch, .
                                          .tensor_precision = 23},
                           .nan_policy = ASSAY_NAN_PROPAGATES,
                           .workspace_limit = 0,
-                          .alignment = 1})
+                          .alignment = kAlignment})

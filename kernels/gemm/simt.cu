@@ -186,7 +186,7 @@ constexpr assay_contract contract_with(int32_t accumulator) {
           .arithmetic = {.accumulator = accumulator, .depth_divisor = 1, .depth_constant = 0, .split_k = 1},
           .nan_policy = ASSAY_NAN_PROPAGATES,
           .workspace_limit = 0,
-          .alignment = 1};
+          .alignment = kAlignment};
 }
 constexpr assay_contract kDouble = contract_with(ASSAY_ACC_F64);
 

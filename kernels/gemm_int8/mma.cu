@@ -237,4 +237,4 @@ ASSAY_KERNEL(gemm_int8, mma, .target = "cuda", .plan = make_plan, .launch = laun
                           .arithmetic = {.accumulator = ASSAY_ACC_I32, .split_k = 1, .intermediate = ASSAY_ACC_F64},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
                           .workspace_limit = 0,
-                          .alignment = 1})
+                          .alignment = kAlignment})
