@@ -21,7 +21,7 @@ constexpr std::array<std::array<uint64_t, 2>, kDTypeNames.size()> kPatterns{{
     {0x7f, 0xff},                              // e4m3: its only NaNs
     {0xa5a5a5a5, 0x5a5a5a5a},                  // i32
     {0xa5, 0x5a},                              // i8
-    {0xa5, 0x5a},                              // u8
+    {0xff, 0x7f},                              // u8, and workspaces: NaN or huge, and no byte an output's poison has
 }};
 
 // A NaN's highest fraction bit: set in whatever arithmetic makes of a NaN (IEEE 754-2019, 6.2.1). 0: no such bit.

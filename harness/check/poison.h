@@ -3,9 +3,10 @@
 // There are two patterns that differ in every byte. In float types both are signalling NaNs: arithmetic on unwritten
 // memory shows, and what it makes of them is a quiet NaN, which is not mistaken for memory left alone (a kernel that
 // reads what it should only write is wrong; one that does not write is another fault). Integers have no NaN and get two
-// different bytes. A kernel runs once over each: a byte that holds the first
-// pattern after the first run and the second pattern after the second was not written. A result that happens to equal
-// one pattern in one run is not mistaken for it.
+// different bytes. Those of u8, which fill workspaces too, are in no other type's pattern of the same run: what is
+// copied from a workspace nobody wrote is not mistaken for output left alone. A kernel runs once over each: a byte that
+// holds the first pattern after the first run and the second pattern after the second was not written. A result that
+// happens to equal one pattern in one run is not mistaken for it.
 #pragma once
 
 #include <cstddef>

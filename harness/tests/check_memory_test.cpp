@@ -100,6 +100,17 @@ TEST(Poison, PatternsAreNanAndDifferInEveryByte) {
   }
 }
 
+TEST(Poison, WhatAWorkspaceHoldsIsNoOutputsPoison) {
+  for (const DType t : kAllTypes) {
+    if (t == DType::u8) continue;
+    for (const Poison poison : {Poison::first, Poison::second}) {
+      for (size_t byte = 0; byte < size_of(t); ++byte) {
+        EXPECT_NE((poison_bits(t, poison) >> (8 * byte)) & 0xff, poison_bits(DType::u8, poison)) << name_of(t);
+      }
+    }
+  }
+}
+
 // A tensor in the middle of a region, run over both patterns.
 struct TwoRuns {
   TensorSpec spec;

@@ -1,5 +1,6 @@
 #include "worker/examination.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -11,6 +12,10 @@ namespace assay {
 namespace {
 
 constexpr int kRepeats = 20;  // launches whose bytes are compared with the first
+constexpr int kLoadedLaunches = 6;
+// Threads beyond one a core are stopped at any instruction while others go on: races show that a team in step hides.
+constexpr int kMostCrowding = 16;
+constexpr int kCrowdedLaunches = 20;
 // What steady launches may gain in all before it counts as growth: bookkeeping of threads that start late.
 constexpr int64_t kHeapSlack = 64 << 10;
 constexpr int64_t kResidentSlack = 16 << 20;
@@ -112,10 +117,12 @@ class Examination : public Steps {
     Trial::Setting moved = setting_;
     moved.place = setting_.place == Place::end ? Place::start : Place::end;
     vary("same-alignment", *court_.first, moved, ASSAY_SAME_ALIGNMENT, "at other addresses");
-    for (const int threads : {1, setting_.threads + 1}) {
+    const int crowd = setting_.threads + std::min(3 * setting_.threads, kMostCrowding);
+    for (const int threads : {1, setting_.threads + 1, crowd}) {
       Trial::Setting other = setting_;
       other.threads = threads;
-      vary("same-threads", *court_.first, other, ASSAY_SAME_THREADS, "with threads=" + std::to_string(threads));
+      vary("same-threads", *court_.first, other, ASSAY_SAME_THREADS, "with threads=" + std::to_string(threads),
+           threads == crowd ? kCrowdedLaunches : 1);
     }
     vary("same-restart", *court_.second, setting_, ASSAY_SAME_RESTART, "in another process");
     vary_case("same-padding", trial, op_.padded(case_), ASSAY_SAME_PADDING, "with longer rows");
@@ -188,16 +195,15 @@ class Examination : public Steps {
   }
 
   void under_load(Trial& trial) {
-    constexpr int kLaunches = 3;
     const Load load(court_.settings->threads);
-    for (int i = 0; i < kLaunches; ++i) {
+    for (Series series(kLoadedLaunches); series.goes_on();) {
       compare("same-load", launch(trial, Poison::second), ASSAY_SAME_LOAD, "beside other work");
     }
   }
 
   // The case again in another setting: the bytes of the base when that is promised, within bounds either way.
   void vary(const char* check, Subject& subject, const Trial::Setting& setting, uint32_t promise,
-            const std::string& how) {
+            const std::string& how, int launches = 1) {
     Trial trial = plan(subject, case_, setting);
     if (!trial.refusal().empty()) {
       refuse("accepts this case, but not " + how + ": " + trial.refusal());
@@ -205,7 +211,7 @@ class Examination : public Steps {
     }
     trial.map();
     fill(trial, seed());
-    compare(check, launch(trial, Poison::second), promise, how);
+    for (Series series(launches); series.goes_on();) compare(check, launch(trial, Poison::second), promise, how);
   }
 
   // A related case whose inputs and outputs are the leading elements of the base's.

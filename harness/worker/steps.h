@@ -2,6 +2,8 @@
 // the record. examination.cpp says in which order they make the checks.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +14,19 @@
 #include "worker/trial.h"
 
 namespace assay {
+
+// How often a launch is repeated in search of what is rare: at most `most` times, fewer where launches are long.
+class Series {
+ public:
+  explicit Series(int most) : most_(most) {}
+  bool goes_on() { return done_++ < std::min(most_, kLeast) || (done_ <= most_ && Clock::now() < end_); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kLeast = 3;
+  int most_, done_ = 0;
+  Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(100);
+};
 
 // The members from `contract_` on are known once a trial was planned.
 class Steps {
