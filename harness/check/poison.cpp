@@ -48,6 +48,16 @@ constexpr bool has_zero_byte(uint64_t x, size_t bytes) {
   return ((x - ones) & ~x & (ones << 7)) != 0;
 }
 
+// Whether the two runs differ in a byte that does not hold the patterns: then they broke their promise to agree, and a
+// byte that holds them may do so by chance.
+bool differs_elsewhere(size_t bytes, const uint64_t (&after)[2], uint64_t changed) {
+  for (size_t shift = 0; shift < 8 * bytes; shift += 8) {
+    const bool left = (changed >> shift & 0xff) == 0;
+    if (!left && ((after[0] ^ after[1]) >> shift & 0xff) != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 uint64_t poison_bits(DType t, Poison poison) { return kPatterns[static_cast<size_t>(t)][static_cast<size_t>(poison)]; }
@@ -82,6 +92,7 @@ Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, c
         const uint64_t after[2] = {load_bits(T, after_first, offset), load_bits(T, after_second, offset)};
         const uint64_t changed = (after[0] ^ first) | (after[1] ^ second);
         if (single_bytes ? !has_zero_byte(changed, size_of(T)) : changed != 0) continue;
+        if (differs_elsewhere(size_of(T), after, changed)) continue;
         // Computed from the poison, whose payload it carries: written, and for accuracy to judge.
         if (is_quiet_nan(T, after[0]) && is_quiet_nan(T, after[1])) continue;
         if (found.count++ == 0) {

@@ -173,6 +173,17 @@ TEST(Poison, AnyByteLeftOutIsFoundWhereBothRunsMustAgree) {
   }
 }
 
+TEST(Poison, RunsThatDifferAnywayMayHoldThePatternsOfAByteByChance) {
+  TwoRuns runs(output(DType::f32, {5}));
+  runs.write_all(encode(DType::f32, 3));
+  const size_t at = runs.at + 2 * 4;
+  runs.first[at] = poison_byte(DType::f32, Poison::first, 0);
+  runs.second[at] = poison_byte(DType::f32, Poison::second, 0);
+  EXPECT_EQ(runs.unwritten().count, 1);
+  runs.second[at + 1] = std::byte{0x77};
+  EXPECT_EQ(runs.unwritten().count, 0);
+}
+
 TEST(Poison, WhatArithmeticMakesOfItIsWritten) {
   for (const DType t : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
     TwoRuns runs(output(t, {5}));

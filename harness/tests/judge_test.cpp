@@ -103,6 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ignore_input", Verdict::wrong, "accuracy"}, Row{"read_output", Verdict::wrong, "accuracy"},
         Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
         Row{"load_dependent", Verdict::nondeterministic, "same-load", kZeros},
+        Row{"interrupted", Verdict::nondeterministic, "same-load", kZeros},
         Row{"thread_dependent", Verdict::nondeterministic, "same-threads", kZeros},
         Row{"address_dependent", Verdict::nondeterministic, "same-alignment", kZeros},
         Row{"process_dependent", Verdict::nondeterministic, "same-restart", kZeros},

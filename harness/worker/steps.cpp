@@ -34,9 +34,9 @@ void Steps::fill(Trial& trial, uint64_t from) {
   trial.fill(from);
 }
 
-Outputs Steps::launch(Trial& trial, Poison poison) {
+Outputs Steps::launch(Trial& trial, Poison poison, Trial::Pace pace) {
   const Stopwatch watch(sheet_.record, "launch");
-  Outputs got = trial.launch(poison);
+  Outputs got = trial.launch(poison, pace);
   ++launches_;
   if (!trial.strays().guards.empty()) sheet_.set("guards", Outcome::fail, trial.strays().guards);
   if (!trial.strays().inputs.empty()) sheet_.set("inputs", Outcome::fail, trial.strays().inputs);

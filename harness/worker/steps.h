@@ -23,9 +23,9 @@ class Series {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kLeast = 3;
+  static constexpr int kLeast = 2;
   int most_, done_ = 0;
-  Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(100);
+  Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(50);
 };
 
 // The members from `contract_` on are known once a trial was planned.
@@ -39,7 +39,7 @@ class Steps {
   uint64_t seed() const { return static_cast<uint64_t>(case_.integer("seed")); }
   Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting);
   void fill(Trial& trial, uint64_t from);
-  Outputs launch(Trial& trial, Poison poison);
+  Outputs launch(Trial& trial, Poison poison, Trial::Pace pace = Trial::Pace::own);
   References reference(const Trial& trial, uint64_t from);
   CheckResult judge(const Outputs& got, const std::vector<Reference>& references, std::vector<ErrorSummary>& errors);
   std::string difference(const Outputs& a, const Outputs& b);

@@ -137,9 +137,9 @@ void Trial::look_for_strays(Poison poison) {
   }
 }
 
-Outputs Trial::launch(Poison poison) {
+Outputs Trial::launch(Poison poison, Pace pace) {
   arm(poison);
-  const json answer = subject_->ask({{"do", "launch"}, {"slot", kSlot}});
+  const json answer = subject_->ask({{"do", "launch"}, {"slot", kSlot}, {"held_up", pace == Pace::held_up}});
   if (const auto failed = answer.find("failed"); failed != answer.end()) {
     throw LaunchFailed("launch: " + failed->get<std::string>());
   }

@@ -40,6 +40,7 @@ class Trial {
     int64_t offset = 0;  // elements
     Place place = Place::end;
   };
+  enum class Pace { own, held_up };  // held_up: threads are stopped at odd moments (worker/hold_ups.h)
   // Plans the case. Ask refusal() next. Throws ProcessLost or ContractBroken.
   Trial(Subject& subject, Arena& arena, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
         const Setting& setting);
@@ -66,7 +67,7 @@ class Trial {
 
   // Poisons what may be written, restores what is read, launches, checks for stray writes, copies the outputs out. What
   // was found is in `strays`, first finding kept. Throws ProcessLost or LaunchFailed.
-  Outputs launch(Poison poison);
+  Outputs launch(Poison poison, Pace pace = Pace::own);
   const LaunchCost& cost() const { return cost_; }
 
   // Times repeated launches (worker/timing.h); buffers are armed once before.

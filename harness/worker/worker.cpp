@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "core/error.h"
 #include "device/mapping.h"
@@ -13,6 +14,7 @@
 #include "worker/allocations.h"
 #include "worker/channel.h"
 #include "worker/fault.h"
+#include "worker/hold_ups.h"
 #include "worker/timing.h"
 #include "worker/wire.h"
 
@@ -77,7 +79,7 @@ class Worker {
     if (what == "arena") return take_arena();
     if (what == "map") return map(message);
     if (what == "prepare") return prepare(message);
-    if (what == "launch") return launch(message.at("slot"));
+    if (what == "launch") return launch(message.at("slot"), message.value("held_up", false));
     if (what == "sample") return sample(message);
     throw Error("unknown message '" + what + "'");
   }
@@ -156,8 +158,10 @@ class Worker {
     return *found->second;
   }
 
-  json launch(int slot) {
+  json launch(int slot, bool held_up) {
     const Planned& plan = planned(slot);
+    std::optional<HoldUps> hold_ups;
+    if (held_up) hold_ups.emplace();
     const Allocations before = allocations();
     const auto start = std::chrono::steady_clock::now();
     const char* error = plan.launch(pointers_.data());

@@ -47,7 +47,7 @@ void add_smoke(CaseList& list) {
            "kind=sum,outer=33,n=47,dtype=f32,offset=1",
            "kind=max,outer=33,n=47,dtype=f16,place=start",
            "kind=sum,outer=64,n=300,dtype=f32,seeds=8",
-           "kind=sum,n=500009,dtype=f16,fill=uniform",  // partial sums of many threads, combined
+           "kind=sum,n=500009,dtype=f32,fill=uniform",  // partial sums of many threads, combined
            "kind=sum,n=20483,inner=3,dtype=f32",
            "kind=max,n=20483,inner=3,dtype=f32,fill=negative",
        }) {
