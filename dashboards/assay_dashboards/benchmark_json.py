@@ -43,6 +43,7 @@ def benchmark_json(view: View) -> str:
                 "p99_us": _finite(row["p99_us"]),
                 "tail_mass": _finite(row["tail_mass"]),
                 "batch": _finite(row["batch"]),
+                "coarse": bool(row["coarse"]),
             }
         )
     return json.dumps({"context": context, "benchmarks": entries}, indent=1, allow_nan=False) + "\n"

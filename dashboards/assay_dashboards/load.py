@@ -48,6 +48,12 @@ def _number(value):
     return float(value)
 
 
+def _flag(value):
+    if not isinstance(value, bool):
+        raise InputError("neither true nor false")
+    return value
+
+
 def _list_of(item):
     def read(value):
         if not isinstance(value, list):
@@ -109,6 +115,7 @@ _LATENCY = _object(
             ("p50_us", "p90_us", "p99_us", "mean_us", "tail_mass", "quantum_us", "batch"),
             _number,
         ),
+        "coarse": _flag,
         "samples_file": _text,
         "involuntary_switches": _count,
     }
@@ -152,7 +159,12 @@ _RUN = _object(
         "environment": _map_of(_text),
         "libraries": _list_of(_object(dict.fromkeys(("path", "version", "build_id"), _text))),
         "kernels": _list_of(
-            _object({**dict.fromkeys(("op", "name", "target", "module", "module_hash"), _text), "contract": _CONTRACT})
+            _object(
+                {
+                    **dict.fromkeys(("op", "name", "target", "module", "module_hash", "platform"), _text),
+                    "contract": _CONTRACT,
+                }
+            )
         ),
         "findings": _list_of(_object({"kind": _text, "text": _text})),
         "tables": _object(

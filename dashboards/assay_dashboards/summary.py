@@ -85,11 +85,15 @@ def _latencies(view):
         return []
     lines = ["### Latency", "", "| case | metric | p50 µs | p90 µs | p99 µs | tail mass | samples |"]
     lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-    for row in rows[:_MOST_LATENCIES]:
+    shown = rows[:_MOST_LATENCIES]
+    for row in shown:
         # Of one sample there are no quantiles.
         once = row["samples"] == 1
         times = " | ".join("" if once and key != "p50_us" else f"{row[key]:.4g}" for key in _QUANTILES)
         tail = "" if once else f"{row['tail_mass']:.3f}"
         name = code(f"{row['name']}:{row['case']}")
-        lines.append(f"| {name} | {code(row['metric'])} | {times} | {tail} | {row['samples']} |")
+        coarse = " (coarse)" if row["coarse"] else ""
+        lines.append(f"| {name} | {code(row['metric'])}{coarse} | {times} | {tail} | {row['samples']} |")
+    if any(row["coarse"] for row in shown):
+        lines += ["", "coarse: a launch is shorter than the clock resolves well, and a cold one cannot be batched."]
     return lines + _rest(_MOST_LATENCIES, rows)

@@ -89,7 +89,7 @@ class View:
             for latency in record["latency"]
         ]
         columns = ["index", "name", "case", "metric", "samples", "p50_us", "p90_us", "p99_us", "mean_us", "tail_mass"]
-        columns += ["quantum_us", "batch", "samples_file", "involuntary_switches"]
+        columns += ["quantum_us", "batch", "coarse", "samples_file", "involuntary_switches"]
         return pd.DataFrame(rows, columns=columns)
 
     # ---- judgements ----

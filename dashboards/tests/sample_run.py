@@ -21,7 +21,7 @@ VERDICTS = [
     ("timeout", 1), ("crashed", 1), ("error", 4),
 ]  # fmt: skip
 EDGES = [0.0] + [2.0**e for e in range(-12, 7)]
-SCHEMA = {"major": 1, "minor": 0}
+SCHEMA = {"major": 1, "minor": 1}
 
 
 def error_summary(generator=None, **changes):
@@ -41,7 +41,7 @@ def error_summary(generator=None, **changes):
 def latency_summary(metric="warm", samples_file="samples/a.bin", **changes):
     value = {
         "metric": metric, "samples": 200, "p50_us": 120.5, "p90_us": 131.0, "p99_us": 160.0, "mean_us": 122.0,
-        "tail_mass": 0.03, "quantum_us": 0.03, "batch": 1.0, "samples_file": samples_file,
+        "tail_mass": 0.03, "quantum_us": 0.03, "batch": 1.0, "coarse": False, "samples_file": samples_file,
         "involuntary_switches": 2,
     }  # fmt: skip
     return value | changes
@@ -85,7 +85,7 @@ def kernel_entry(op="gemm", name="simd", **changes):
         "alignment": 0, "may_fall_back": False, "may_allocate": False,
     }  # fmt: skip
     value = {"op": op, "name": name, "target": "cpu", "module": f"{op}_{name}.so", "module_hash": "9f2c51aa03b7d4e1"}
-    return value | {"contract": contract} | changes
+    return value | {"contract": contract, "platform": "avx512-t2-0a1b2c3d"} | changes
 
 
 def run_json(records, **changes):
@@ -100,7 +100,9 @@ def run_json(records, **changes):
             "build.compiler": "g++ 12.2.0", "cpu.cores": "2", "cpu.governor": "unknown",
             "cpu.instruction_sets": "fma avx2 avx512f", "cpu.model": "Example CPU", "os.kernel": "6.1.0",
         },
-        "libraries": [{"path": "/usr/lib/libopenblas.so.0", "version": "0.3.21", "build_id": "0badcafe"}],
+        "libraries": [
+            {"path": "/usr/lib/libopenblas.so.0", "version": "0.3.21", "build_id": "0badcafe", "modules": ["gemm.so"]},
+        ],
         "kernels": [kernel_entry()], "findings": [],
         "tables": {
             "checks": [{"check": c, "verdict": v, "meaning": f"what {c} asks"} for c, v in CHECKS],

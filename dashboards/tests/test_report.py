@@ -2,60 +2,21 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 from assay_dashboards import plots
 from assay_dashboards import summary as summary_module
-from assay_dashboards.__main__ import main, write_report
+from assay_dashboards.__main__ import main
 from assay_dashboards.load import load
 from assay_dashboards.plain import plain, slug
 from assay_dashboards.summary import code, summary
 from assay_dashboards.view import View
+from sample_report import Page, report, ticks_of, view_of
 from sample_run import EDGES, error_summary, kernel_entry, latency_summary, record, write_run
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}../../etc/passwd`|@all\u202e\x00\n&amp;"
-
-
-class Page(HTMLParser):
-    """Tags, attributes and text of a page, and every problem with them."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.ids, self.links, self.text, self.problems = [], [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        for key, value in attrs:
-            if key.startswith("on"):
-                self.problems.append(f"{tag} has {key}")
-            if key == "id":
-                self.ids.append(value)
-            if key == "href" and tag == "a":
-                self.links.append(value)
-            # No network: nothing may name another place.
-            if key in ("src", "href", "srcset", "action") and re.match(r"\s*(\w+:|//)", value or ""):
-                self.problems.append(f"{tag} {key}={value}")
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-    @property
-    def said(self):
-        return " ".join(self.text)
-
-
-def report(folder, records, **more):
-    out = write_report(view_of(folder, records, **more), folder / "report").parent
-    return {file.name: file.read_text("utf-8") for file in out.iterdir()}
-
-
-def view_of(folder, records, **more):
-    return View(load(write_run(folder, records, **more)))
 
 
 def test_pages_are_self_contained_and_their_links_lead_somewhere(full_report):
@@ -168,12 +129,6 @@ def test_hostile_strings_stay_text(tmp_path):
             assert len(re.findall(r"(?<!\\)\|", line)) == 5, line
 
 
-def test_samples_that_cannot_be_read_are_findings(tmp_path):
-    view = view_of(tmp_path, [record(latency=[latency_summary(), latency_summary("cold", "../x.bin")])])
-    kinds = [kind for kind, _ in view.findings]
-    assert kinds == ["samples", "samples"]
-
-
 def test_an_empty_run_is_not_a_pass(tmp_path):
     files = report(tmp_path, [], exit_code=0)
     said = Page(files["index.html"]).said
@@ -203,16 +158,6 @@ def test_one_fault_of_a_kernel_is_one_card(tmp_path):
     assert "and 69 more cases" in files["summary.md"]
 
 
-def test_of_one_sample_one_value_is_shown(tmp_path):
-    once = latency_summary("prepare", samples=1, p50_us=7.77, p90_us=7.77, p99_us=7.77)
-    files = report(tmp_path, [record(latency=[once])], samples={"samples/a.bin": [7770]})
-    for name in ("index.html", f"kernel-{slug('gemm/simd')}.html"):
-        assert files[name].count("7.77 µs") == 1, name
-        assert "measured once" in files[name]
-        assert "Batch: launches timed together" in files[name]
-    assert files["summary.md"].count("7.77") == 1
-
-
 def test_a_nan_has_no_sign_and_nothing_is_not_a_detail(tmp_path):
     made = record(verdict="wrong", failed="accuracy", detail="y[3]: got -nan, want x-nan")
     made["checks"][13] |= {"outcome": "not-applicable", "detail": "0 of 0 arguments"}
@@ -239,27 +184,10 @@ def test_the_legend_says_what_weak_is(full_report):
         out / "index.html").read_text("utf-8")  # fmt: skip
 
 
-def ticks_of(monkeypatch, draw):
-    """axis of each call -> (positions, labels)"""
-    seen = []
-    monkeypatch.setattr(plots, "_ticks", lambda axis, *ticks: seen.append((axis.axis_name, *ticks)))
-    lines = []
-    monkeypatch.setattr(plots.matplotlib.axes.Axes, "axvline", lambda self, x, **_: lines.append(x))
-    draw()
-    return {name: dict(zip(labels, positions, strict=True)) for name, positions, labels in seen}, lines
-
-
 def test_the_bound_stands_at_one(monkeypatch):
     counts = [1] * (len(EDGES) + 1)
     ticks, lines = ticks_of(monkeypatch, lambda: plots.error_histogram(counts, EDGES, "a"))
     assert lines == [ticks["x"]["1"]]
-
-
-def test_labels_of_long_latencies_are_short(monkeypatch):
-    series = [(plots.FIRST, np.array([9000.0, 2.0e6]))]
-    ticks, _ = ticks_of(monkeypatch, lambda: plots.latency_ecdf(series, "a"))
-    assert {"10k", "100k", "1M"} <= set(ticks["x"])
-    assert not any("e" in label for label in ticks["x"])
 
 
 def test_a_run_with_only_failures(tmp_path):
@@ -363,11 +291,6 @@ def test_benchmark_json_has_the_fields_tools_read(full_report):
         assert entry["name"] == entry["run_name"] + "_median"
         assert entry["real_time"] in (80.0, 130.0)
         assert entry["p99_us"] > entry["p90_us"] > entry["real_time"]
-
-
-def test_benchmark_json_has_no_bare_nan(tmp_path):
-    text = report(tmp_path, [record(latency=[latency_summary(p50_us="nan")])])["benchmark.json"]
-    assert json.loads(text, parse_constant=pytest.fail)["benchmarks"][0]["real_time"] is None
 
 
 def test_summary_is_bounded_and_says_what_it_left_out(tmp_path):

@@ -46,6 +46,7 @@ LatencySummary summarize(std::string metric, const SampleSet& samples, std::stri
           .tail_mass = tail_mass(sorted, p50),
           .quantum_us = static_cast<double>(samples.quantum_ns) * 1e-3,
           .batch = static_cast<double>(samples.batch),
+          .coarse = samples.coarse,
           .samples_file = std::move(samples_file),
           .involuntary_switches = samples.involuntary_switches};
 }

@@ -94,6 +94,7 @@ json to_json(const LatencySummary& latency) {
           {"tail_mass", number_to_json(latency.tail_mass)},
           {"quantum_us", number_to_json(latency.quantum_us)},
           {"batch", number_to_json(latency.batch)},
+          {"coarse", latency.coarse},
           {"samples_file", text(latency.samples_file)},
           {"involuntary_switches", latency.involuntary_switches}};
 }
@@ -108,6 +109,7 @@ LatencySummary latency_summary_from(const JsonFields& fields) {
           .tail_mass = fields.number("tail_mass"),
           .quantum_us = fields.number("quantum_us"),
           .batch = fields.number("batch"),
+          .coarse = fields.boolean("coarse"),
           .samples_file = fields.text("samples_file"),
           .involuntary_switches = fields.integer<int64_t>("involuntary_switches")};
 }

@@ -21,7 +21,7 @@ Record record_from_json(const nlohmann::json& value);
 // `path` names the contract in messages when it is part of a larger document.
 Contract contract_from_json(const nlohmann::json& value, const std::string& path = "");
 
-// {"major": 1, "minor": 0}, first in every record and in run.json; check_schema throws UsageError for a newer major.
+// {"major": 1, "minor": 1}, first in every record and in run.json; check_schema throws UsageError for a newer major.
 nlohmann::json schema_to_json();
 void check_schema(const nlohmann::json& document);
 

@@ -11,7 +11,7 @@
 namespace assay {
 
 inline constexpr int kRecordSchemaMajor = 1;  // readers refuse a newer one
-inline constexpr int kRecordSchemaMinor = 0;
+inline constexpr int kRecordSchemaMinor = 1;
 
 // What one check found.
 enum class Outcome {
@@ -100,6 +100,7 @@ struct LatencySummary {
   double tail_mass = 0;      // P(x > 1.05 * p50)
   double quantum_us = 0;     // of the timer
   double batch = 1;          // launches a sample
+  bool coarse = false;       // a launch is shorter than the clock resolves well, and could not be batched
   std::string samples_file;  // relative to the run folder
   int64_t involuntary_switches = 0;
 

@@ -39,7 +39,8 @@ json to_json(const Run& run) {
   for (const LoadedLibrary& library : run.libraries) {
     libraries.push_back({{"path", valid_utf8(library.path)},
                          {"version", valid_utf8(library.version)},
-                         {"build_id", valid_utf8(library.build_id)}});
+                         {"build_id", valid_utf8(library.build_id)},
+                         {"modules", texts(library.modules)}});
   }
   json kernels = json::array();
   for (const KernelEntry& kernel : run.kernels) {
@@ -48,7 +49,8 @@ json to_json(const Run& run) {
                        {"target", valid_utf8(kernel.target)},
                        {"module", valid_utf8(kernel.module)},
                        {"module_hash", valid_utf8(kernel.module_hash)},
-                       {"contract", to_json(kernel.contract)}});
+                       {"contract", to_json(kernel.contract)},
+                       {"platform", valid_utf8(kernel.platform)}});
   }
   json findings = json::array();
   for (const Finding& finding : run.findings) {
@@ -93,12 +95,14 @@ Run run_from_json(const json& value) {
   const JsonFields environment = fields.object("environment");
   for (const std::string& key : environment.keys()) run.environment[key] = environment.text(key);
   for (const JsonFields& library : fields.objects("libraries")) {
-    run.libraries.push_back({library.text("path"), library.text("version"), library.text("build_id")});
+    run.libraries.push_back(
+        {library.text("path"), library.text("version"), library.text("build_id"), library.texts("modules")});
   }
   for (const JsonFields& kernel : fields.objects("kernels")) {
     const JsonFields contract = kernel.object("contract");
     run.kernels.push_back({kernel.text("op"), kernel.text("name"), kernel.text("target"), kernel.text("module"),
-                           kernel.text("module_hash"), contract_from_json(contract.json(), contract.path())});
+                           kernel.text("module_hash"), contract_from_json(contract.json(), contract.path()),
+                           kernel.text("platform")});
   }
   for (const JsonFields& finding : fields.objects("findings")) {
     run.findings.push_back({finding.text("kind"), finding.text("text")});

@@ -24,6 +24,7 @@ struct Asked {
 // A file that was mapped by a process of the run. "unknown" where it could not be told.
 struct LoadedLibrary {
   std::string path, version, build_id;
+  std::vector<std::string> modules = {};  // file names of those in whose own processes it was mapped
 };
 
 struct KernelEntry {
@@ -31,6 +32,7 @@ struct KernelEntry {
   std::string module;       // file name
   std::string module_hash;  // of its machine code and read-only data
   Contract contract;        // its owner is the kernel's
+  std::string platform;     // that its observed goldens are of: Platform::key() of golden/observed.h
 };
 
 // Something a reviewer must see that is not the result of one case: an edit of policy or goldens, a removed kernel,
