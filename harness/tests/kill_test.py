@@ -41,6 +41,14 @@ def alive(pid: int) -> bool:
         return False
 
 
+def left_behind(seen: set[int]) -> list[int]:
+    """Those still there a while later."""
+    deadline = time.monotonic() + 5
+    while (left := [p for p in seen if alive(p)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
 def lines(run: Path) -> list[str]:
     """Whole lines only: a torn last one was never recorded."""
     try:
@@ -104,11 +112,37 @@ def one_kill(
     assert after[: len(before)] == before, "a recorded result was lost or changed"
     got = verdicts(run)
     assert got == want, {k: (want.get(k), got.get(k)) for k in want.keys() | got.keys() if want.get(k) != got.get(k)}
-    deadline = time.monotonic() + 5
-    while (left := [p for p in seen if alive(p)]) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    left = left_behind(seen)
     assert not left, f"processes left behind: {left}"
     return hit
+
+
+def one_detached(build: Path, folder: Path, victim: str) -> None:
+    """A kernel has detached a process from everything when the victim dies; neither that nor any other survives."""
+    named = folder / "detached"
+    os.environ["DETACHED"] = str(named)
+    module = str(build / "bad_modules" / "detach_and_hang.so")
+    arguments = ["--module", module, "--filter", "reduce/bad:kind=max,n=7,dtype=f32", "--out", str(folder / "run")]
+    process = start(build / "bin" / "assay", *arguments)
+    deadline = time.monotonic() + 30
+    while not (named.exists() and named.read_text().endswith("\n")):
+        assert time.monotonic() < deadline and process.poll() is None, "the kernel was never launched"
+        time.sleep(0.01)
+    detached = int(named.read_text())
+    assert alive(detached)
+    seen = {detached, process.pid, *descendants(process.pid)}
+    judges = children(process.pid)
+    # Any of the workers may be the one that hangs.
+    victims = {"coordinator": [process.pid], "judge": judges, "worker": [w for j in judges for w in children(j)]}[
+        victim
+    ]
+    assert victims
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == (-signal.SIGKILL if victim == "coordinator" else 0), output
+    left = left_behind(seen)
+    assert not left, f"processes left behind: {left}, detached was {detached}"
 
 
 def main() -> int:
@@ -139,6 +173,11 @@ def main() -> int:
                 folder.mkdir()
                 hits += one_kill(assay, folder, victim, choose.uniform(0, length), choose, want)
             print(f"{victim}: {hits} kills in {tries} tries, nothing lost, repeated or left", flush=True)
+            for i in range(asked.moments):
+                folder = Path(name) / f"{victim}-detached{i}"
+                folder.mkdir()
+                one_detached(asked.build, folder, victim)
+            print(f"{victim}: {asked.moments} kills while a kernel's process was detached, nothing left", flush=True)
     return 0
 
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <optional>
+
 #include "core/error.h"
 #include "record/json.h"
 #include "worker/judge.h"
@@ -12,27 +14,38 @@ namespace assay {
 using nlohmann::json;
 
 struct JudgeClient::Impl {
-  explicit Impl(const JudgeSettings& settings)
-      : process({.program = settings.judge_program.string(),
-                 .arguments = {std::to_string(::getpid())},
-                 .capture_output = false}) {
+  explicit Impl(const JudgeSettings& settings) : others(own_children()) {
+    adopt_orphans();
+    process.emplace(ProcessSettings{.program = settings.judge_program.string(),
+                                    .arguments = {std::to_string(::getpid())},
+                                    .capture_output = false});
     json hello = settings_to_json(settings);
     hello["do"] = "settings";
     ask(hello);
   }
 
+  ~Impl() { end(); }
+
+  // A judge that is killed sets its workers free, and what they have started.
+  void end() {
+    process->kill();
+    end_children(others);
+  }
+
   json ask(const json& message) {
     try {
-      json answer = process.request(message);
+      json answer = process->request(message);
       if (const auto usage = answer.find("usage"); usage != answer.end()) throw UsageError(usage->get<std::string>());
       if (const auto error = answer.find("error"); error != answer.end()) throw Error(error->get<std::string>());
       return answer;
     } catch (const ProcessLost& lost) {
+      end();
       throw JudgeDied(std::string("the judge ") + lost.what());
     }
   }
 
-  Process process;
+  std::vector<pid_t> others;  // children of this process before there was a judge
+  std::optional<Process> process;
 };
 
 namespace {
@@ -47,7 +60,7 @@ json naming(const char* what, const KernelInfo& kernel, const Case& c) {
 JudgeClient::JudgeClient(const JudgeSettings& settings) : impl_(std::make_unique<Impl>(settings)) {}
 JudgeClient::~JudgeClient() = default;
 
-int JudgeClient::pid() const { return impl_->process.pid(); }
+int JudgeClient::pid() const { return impl_->process->pid(); }
 
 std::vector<KernelInfo> JudgeClient::load(const std::filesystem::path& module) {
   std::vector<KernelInfo> kernels;
@@ -77,7 +90,10 @@ std::vector<LoadedLibrary> JudgeClient::libraries() {
   std::vector<LoadedLibrary> found;
   const json answer = impl_->ask({{"do", "libraries"}});
   for (const json& library : answer.at("libraries")) {
-    found.push_back({.path = library.at("path"), .version = library.at("version"), .build_id = library.at("build_id")});
+    found.push_back({.path = library.at("path"),
+                     .version = library.at("version"),
+                     .build_id = library.at("build_id"),
+                     .modules = library.at("modules")});
   }
   return found;
 }

@@ -13,9 +13,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "assay-judge is started by assay, not by hand\n");
     return 4;
   }
-  assay::die_with_parent(std::atoi(argv[1]));
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a kernel's process leaves behind comes here and is found
-  ::prctl(PR_SET_DUMPABLE, 0);         // a worker cannot trace the judge or read its memory
+  assay::adopt_orphans();
+  assay::end_with_parent(std::atoi(argv[1]));
+  ::prctl(PR_SET_DUMPABLE, 0);  // a worker cannot trace the judge or read its memory
   ::fcntl(assay::kChannelDescriptor, F_SETFD, FD_CLOEXEC);
   const assay::OpRegistry ops = assay::make_op_registry();
   assay::serve_judge(assay::kChannelDescriptor, ops);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "core/error.h"
 
@@ -51,6 +52,9 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 // Between fork and exec: async-signal-safe calls only.
 [[noreturn]] void become(char* const* argv, char* const* envp, int channel, int output, pid_t parent) {
   ::setpgid(0, 0);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // what the parent's threads block, the child need not
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
   const int nothing = ::open("/dev/null", O_RDONLY);
@@ -100,6 +104,39 @@ void end_stray_process(pid_t pid) {
   ::kill(pid, SIGKILL);
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+std::vector<pid_t> own_children() { return children_of(::getpid()); }
+
+void end_children(const std::vector<pid_t>& spared) {
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<pid_t> children = own_children();
+    std::erase_if(children, [&](pid_t pid) { return std::find(spared.begin(), spared.end(), pid) != spared.end(); });
+    if (children.empty()) return;
+    for (const pid_t child : children) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, WNOHANG);  // what it leaves comes here before it can be reaped, and is seen next time
+    }
+    ::usleep(1000);
+  }
+}
+
+void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+void end_with_parent(pid_t parent) {
+  sigset_t asked_to_end;
+  ::sigemptyset(&asked_to_end);
+  ::sigaddset(&asked_to_end, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &asked_to_end, nullptr);
+  std::thread([asked_to_end] {
+    int number = 0;
+    while (::sigwait(&asked_to_end, &number) != 0) {
+    }
+    end_children();
+    ::_exit(127);
+  }).detach();
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(127);
 }
 
 void die_with_parent(pid_t parent) {

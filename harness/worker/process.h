@@ -74,7 +74,19 @@ std::vector<pid_t> stray_processes(pid_t of_process, const std::vector<pid_t>& e
 // Kills and reaps one that this process has adopted.
 void end_stray_process(pid_t pid);
 
+// Kills and reaps whatever this process has for children, those it adopts meanwhile included, until there are none or,
+// for one that does not die, some seconds have passed. The children in `spared` stay.
+void end_children(const std::vector<pid_t>& spared = {});
+std::vector<pid_t> own_children();
+
+// What orphaned processes below this one come to is this one: nothing that a kernel starts is lost from sight.
+void adopt_orphans();
+
 // For a child's main(): die when `parent` dies, at once if it already has.
 void die_with_parent(pid_t parent);
+
+// The same for a child that has adopted orphans: its death would set them free, so that it ends them first, all its
+// other children too. Also on SIGTERM. Call it before there are threads; it starts one.
+void end_with_parent(pid_t parent);
 
 }  // namespace assay
