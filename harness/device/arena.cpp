@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,12 @@ void Arena::close() {
   data_ = nullptr;
   file_ = -1;
   size_ = 0;
+}
+
+uint64_t Arena::resident() const {
+  constexpr uint64_t kBlock = 512;  // of st_blocks, whatever st_blksize says
+  struct stat facts {};
+  return file_ >= 0 && ::fstat(file_, &facts) == 0 ? static_cast<uint64_t>(facts.st_blocks) * kBlock : 0;
 }
 
 bool Arena::reserve(uint64_t bytes) {

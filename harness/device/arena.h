@@ -21,6 +21,7 @@ class Arena {
   int file() const { return file_; }
   uint64_t generation() const { return generation_; }  // of the file; descriptors are reused, this is not
   uint64_t size() const { return size_; }
+  uint64_t resident() const;  // bytes that have memory behind them
   std::byte* data() { return data_; }
 
  private:

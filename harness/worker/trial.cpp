@@ -6,6 +6,7 @@
 #include "check/bytes.h"
 #include "check/guard.h"
 #include "core/error.h"
+#include "device/available_memory.h"
 #include "record/json.h"
 #include "worker/wire.h"
 
@@ -25,6 +26,31 @@ Workspace workspace_from(const json& answer, const Contract& contract) {
                          " bytes of workspace, its contract's limit is " + std::to_string(contract.workspace_limit));
   }
   return workspace;
+}
+
+// What judging a case takes at its peak, the worker's share included: the arena; of the inputs, contents over two
+// poisons in two trials and what the fill cache keeps; of the outputs, copies of launches and what the oracle says of
+// an element (value, bounds, condition sums). An estimate, meant to err above.
+uint64_t working_bytes(const std::vector<TensorSpec>& tensors, const Layout& layout, const Case& c) {
+  constexpr uint64_t kOfAnElement = 64;
+  const auto cached = static_cast<uint64_t>(3 + c.integer("seeds"));
+  uint64_t bytes = layout.total + layout.total / 4;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].role != Role::output) bytes += (4 + cached) * layout.regions[i].length;
+    if (tensors[i].role == Role::input) continue;
+    bytes += 4 * layout.regions[i].length + kOfAnElement * static_cast<uint64_t>(tensors[i].elements());
+  }
+  return bytes;
+}
+
+// A machine that is out of memory ends processes as it likes, this one's and others'.
+void require_memory(uint64_t needed, const Arena& arena) {
+  constexpr uint64_t kAlwaysThere = 64 << 20;
+  if (needed <= kAlwaysThere) return;
+  const uint64_t available = available_memory(), held = arena.resident();
+  if (needed <= available || needed - available <= held) return;
+  throw Error("the case needs about " + std::to_string(needed >> 20) + " MiB of memory with its oracle and copies, " +
+              std::to_string((available + held) >> 20) + " MiB are available");
 }
 
 }  // namespace
@@ -55,6 +81,7 @@ Trial::Trial(Subject& subject, Arena& arena, FillCache& fills, const KernelInfo&
   prepare_us_ = answer.at("prepare_us");
   workspace_spec_.shape = {static_cast<int64_t>(workspace_.bytes)};
   lay();
+  require_memory(working_bytes(tensors_, layout_, c), arena);
   arena.reserve(layout_.total);
   for (auto& content : content_) content.resize(tensors_.size());
 }
