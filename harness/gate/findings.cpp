@@ -82,6 +82,46 @@ std::vector<Finding> edited_files(const fs::path& base, const fs::path& change) 
   return findings;
 }
 
+std::string why_not_by_base(const fs::path& base, const fs::path& change) {
+  static const std::regex form(R"(^#define ASSAY_ABI_VERSION (\w+))");
+  const auto abi = [](const fs::path& tree) {
+    return registrations(tree / "harness/core/include/assay/abi.h", form,
+                         [](const std::smatch& match) { return match[1].str(); });
+  };
+  if (abi(base) != abi(change)) return "it has another version of the module ABI";
+  const auto ops = [](const fs::path& tree) {
+    const std::vector<std::string> names = registered_ops(tree);
+    return std::set<std::string>(names.begin(), names.end());
+  };
+  return ops(base) != ops(change) ? "it has other ops" : "";
+}
+
+std::vector<Finding> edited_harness(const fs::path& base, const fs::path& change, const fs::path& judging) {
+  std::set<std::string> edited;
+  for (const char* folder : {"harness", "reference"}) {
+    std::set<std::string> all = files_of(base, folder);
+    all.merge(files_of(change, folder));
+    for (const std::string& file : all) {
+      if (file.starts_with("harness/tests/") || file.ends_with(".md")) continue;  // they judge nothing
+      if (content_of(base / file) != content_of(change / file)) edited.insert(file);
+    }
+  }
+  if (edited.empty()) return {};
+  constexpr int kNamed = 5;
+  std::string names;
+  int named = 0;
+  for (const std::string& file : edited) {
+    names += (named == 0 ? "" : ", ") + (named < kNamed ? file : "...");
+    if (++named > kNamed) break;
+  }
+  std::error_code error;
+  const bool by_base = fs::equivalent(base, judging, error) && !error;
+  const std::string why = why_not_by_base(base, change);
+  return {{"harness", std::to_string(edited.size()) + " files differ from the base (" + names + "); judged by " +
+                          (by_base ? "the base's harness" : "the change's own harness") +
+                          (by_base || why.empty() ? "" : ": " + why)}};
+}
+
 std::vector<std::string> registered_ops(const fs::path& tree) {
   static const std::regex form(R"(^\s*assay_op\(\s*(\w+)\s*\))");
   return registrations(tree / "reference" / "CMakeLists.txt", form,
@@ -151,18 +191,7 @@ std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t plann
                           " kernel-cases; policy wants at least " + std::to_string(least)}};
 }
 
-std::vector<std::string> all_case_ids(const OpRegistry& ops, const std::vector<BenchCase>& bench) {
-  std::vector<std::string> ids;
-  for (const auto& op : ops.all()) {
-    for (const Tier tier : kTiers) {
-      for (const Case& c : op->cases(tier)) ids.push_back(c.id());
-    }
-  }
-  for (const BenchCase& one : bench) ids.push_back(one.c.id());
-  return ids;
-}
-
-std::vector<Finding> findings_against_base(const fs::path& base, const fs::path& change,
+std::vector<Finding> findings_against_base(const fs::path& base, const fs::path& change, const fs::path& judging,
                                            const std::vector<KernelInfo>& kernels, const OpRegistry& ops,
                                            const std::vector<BenchCase>& bench) {
   std::vector<std::string> kernel_names, op_names;
@@ -170,12 +199,13 @@ std::vector<Finding> findings_against_base(const fs::path& base, const fs::path&
   for (const auto& op : ops.all()) op_names.emplace_back(op->name());
   std::vector<Finding> findings = edited_files(base, change);
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
+  add(edited_harness(base, change, judging));
   add(removed("op", registered_ops(base), op_names));
   std::vector<std::string> kernels_before = registered_kernels(base);
   for (const std::string& kernel : golden_kernels(base / "golden")) kernels_before.push_back(kernel);
   add(removed("kernel", kernels_before, kernel_names));
-  std::vector<std::string> cases = all_case_ids(ops, bench);
-  for (std::string& id : cases) id = truth_key(id);
+  std::vector<std::string> cases;
+  for (const Case& c : every_case(ops, bench)) cases.push_back(truth_key(c.id()));
   add(removed("case", golden_cases(base / "golden"), cases));
   return findings;
 }

@@ -16,6 +16,15 @@ namespace assay {
 // Files under ci/policy, ci/pins and golden that differ between two trees, with the lines added and removed.
 std::vector<Finding> edited_files(const std::filesystem::path& base, const std::filesystem::path& change);
 
+// Files of the harness and the references that differ, in one finding that says by whose harness the change is judged:
+// the base's, when `judging`, the tree that this program was built from, is the base. ci/gate builds and uses that one
+// unless why_not_by_base() says something.
+std::vector<Finding> edited_harness(const std::filesystem::path& base, const std::filesystem::path& change,
+                                    const std::filesystem::path& judging);
+
+// Why the base's harness cannot judge the change's kernels: another module ABI, other ops. Empty when it can.
+std::string why_not_by_base(const std::filesystem::path& base, const std::filesystem::path& change);
+
 // What a tree registers: the lines `assay_op(NAME)` of reference/CMakeLists.txt and `assay_kernel(OP FILE ...)` of
 // kernels/CMakeLists.txt, as "gemm" and "gemm/simd". A missing file registers nothing.
 std::vector<std::string> registered_ops(const std::filesystem::path& tree);
@@ -36,12 +45,9 @@ std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device);
 // Fewer planned than the policy's least for the tier; only asked of runs without filters and shards.
 std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t planned);
 
-// Every case an op lists in any tier, and every bench case.
-std::vector<std::string> all_case_ids(const OpRegistry& ops, const std::vector<BenchCase>& bench);
-
 // Everything above that compares a change with its base. `kernels` and `bench` are what this build was judged with.
 std::vector<Finding> findings_against_base(const std::filesystem::path& base, const std::filesystem::path& change,
-                                           const std::vector<KernelInfo>& kernels, const OpRegistry& ops,
-                                           const std::vector<BenchCase>& bench);
+                                           const std::filesystem::path& judging, const std::vector<KernelInfo>& kernels,
+                                           const OpRegistry& ops, const std::vector<BenchCase>& bench);
 
 }  // namespace assay
