@@ -1,5 +1,5 @@
 // golden verify | diff | update. Without --run it is about truth goldens, which the oracles here recompute; with --run
-// about the observed goldens of that run's platform, which are that run's own records.
+// about the observed goldens of its kernels' platforms, which are that run's own records.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "gate/filter.h"
 #include "gate/goldens.h"
+#include "gate/plan.h"
 #include "golden/update.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -48,24 +49,23 @@ std::vector<Filter> case_filters(const Options& options, const OpRegistry& ops) 
 std::vector<GoldenChange> truth_changes(const Options& options, const std::filesystem::path& folder) {
   const OpRegistry ops = make_op_registry();
   const std::vector<Filter> filters = case_filters(options, ops);
-  const auto wanted = [&](const Case& c) {
+  std::vector<Case> cases = every_case(ops, read_bench(source_root(options) / "ci" / "policy", ops));
+  std::erase_if(cases, [&](const Case& c) {
     KernelInfo oracle;
     oracle.op = c.op();
     oracle.name = "oracle";
-    for (const Filter& filter : filters) {
-      if (filter.matches(oracle, c)) return true;
-    }
-    return filters.empty();
-  };
+    const auto matches = [&](const Filter& filter) { return filter.matches(oracle, c); };
+    return !filters.empty() && std::none_of(filters.begin(), filters.end(), matches);
+  });
+  if (cases.empty()) throw UsageError("golden: the filters match no case of any tier or of the bench");
   size_t computed = 0;
   const bool terminal = is_terminal(stderr);
   const auto progress = [&](const TruthProgress& now) {
     computed = now.total;
     if (terminal) fmt::print(stderr, "\r\033[K{}/{}  {:.60}", now.done, now.total, now.next);
   };
-  const std::map<std::string, TruthFile> truths = compute_truths(ops, Tier::ci, options.threads, wanted, progress);
+  const std::map<std::string, TruthFile> truths = compute_truths(ops, cases, options.threads, progress);
   if (terminal) fmt::print(stderr, "\r\033[K");
-  if (computed == 0) throw UsageError("golden: the filters match no case of tier ci");
   const auto recomputed =
       std::count_if(truths.begin(), truths.end(), [](const auto& op) { return !op.second.cases.empty(); });
   fmt::print("{} truths of {} ops recomputed\n", computed, recomputed);
@@ -106,6 +106,29 @@ std::string not_passed_text(const std::vector<Record>& records) {
   return fmt::format("{} of {} records left out, which did not pass:{}", left_out, records.size(), verdicts);
 }
 
+struct OfPlatform {
+  Platform platform;
+  std::set<std::string> kernels;
+};
+
+std::map<std::string, OfPlatform> by_platform(const KernelPlatforms& platforms) {
+  std::map<std::string, OfPlatform> all;
+  for (const auto& [kernel, platform] : platforms) {
+    OfPlatform& one = all[platform.key()];
+    one.platform = platform;
+    one.kernels.insert(kernel);
+  }
+  return all;
+}
+
+std::vector<Record> records_of(const std::vector<Record>& records, const std::set<std::string>& kernels) {
+  std::vector<Record> theirs;
+  for (const Record& record : records) {
+    if (kernels.contains(record.op + "/" + record.kernel)) theirs.push_back(record);
+  }
+  return theirs;
+}
+
 std::vector<GoldenChange> observed_changes(const Options& options, const std::filesystem::path& folder) {
   if (!options.filters.empty()) throw UsageError("golden --run: takes the run as it is; filter when running it");
   const Run run = read_run(options.run_folder);
@@ -117,18 +140,30 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
     }
     return found->second;
   };
-  std::set<std::string> modules;
-  for (const KernelEntry& kernel : run.kernels) modules.insert(kernel.module);
-  const Platform platform{fact("cpu.instruction_sets"), run.threads, computing_libraries(run.libraries, modules)};
-  if (platform.key() != fact("golden.platform")) {
-    throw UsageError(options.run_folder.string() + ": its libraries, loaded later than its kernels, are not those it " +
-                     "was judged by; nothing can be approved from it");
+  KernelPlatforms platforms;
+  for (const KernelEntry& kernel : run.kernels) {
+    const Platform platform{fact("cpu.instruction_sets"), run.threads,
+                            computing_libraries(run.libraries, kernel.module)};
+    if (platform.key() != kernel.platform) {
+      throw UsageError(options.run_folder.string() + ": the libraries of " + kernel.op + "/" + kernel.name +
+                       ", loaded later than the kernel, are not those it was judged by; nothing can be approved " +
+                       "from it");
+    }
+    platforms[kernel.op + "/" + kernel.name] = platform;
   }
   const std::vector<Record> records = read_records(options.run_folder);
   require_whole(options.run_folder, run, records);
   const std::string left_out = not_passed_text(records);
   if (!left_out.empty()) fmt::print("{}\n", left_out);
-  return plan_observed_update(folder / "observed", platform, observed_from(records), extent_of(run));
+  std::vector<GoldenChange> changes;
+  for (const auto& [key, of_platform] : by_platform(platforms)) {
+    const std::vector<Record> theirs = records_of(records, of_platform.kernels);
+    for (GoldenChange& change :
+         plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs), extent_of(run))) {
+      changes.push_back(std::move(change));
+    }
+  }
+  return changes;
 }
 
 }  // namespace

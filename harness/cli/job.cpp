@@ -39,15 +39,23 @@ RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, 
   job.sampling.seconds_at_most = tier.sampling_seconds;
   job.program = options.program;
   job.repro_arguments = [options](const KernelInfo& kernel) { return repro_arguments(options, kernel); };
-  job.apply_goldens = [&goldens](const KernelInfo& kernel, Record& record) { goldens.apply(kernel, record); };
+  job.apply_goldens = [&goldens, program = options.program](const KernelInfo& kernel, Record& record) {
+    goldens.apply(kernel, record);
+    for (CheckResult& result : record.checks) {
+      if (result.check == "truth") result.detail = with_program_named(result.detail, program);
+    }
+  };
   return job;
 }
 
-Platform platform_of(const Options& options, const Loaded& loaded) {
-  std::set<std::string> modules;
-  for (const KernelInfo& kernel : loaded.kernels) modules.insert(kernel.module.filename().string());
-  return {environment_facts().at("cpu.instruction_sets"), options.threads,
-          computing_libraries(loaded.libraries, modules)};
+KernelPlatforms platforms_of(const Options& options, const Loaded& loaded) {
+  const std::string isa = environment_facts().at("cpu.instruction_sets");
+  KernelPlatforms platforms;
+  for (const KernelInfo& kernel : loaded.kernels) {
+    platforms[kernel.op + "/" + kernel.name] = {
+        isa, options.threads, computing_libraries(loaded.libraries, kernel.module.filename().string())};
+  }
+  return platforms;
 }
 
 }  // namespace assay

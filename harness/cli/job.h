@@ -13,6 +13,6 @@ JudgeSettings limited(JudgeSettings settings, const Policy& policy);
 // All but what differs: recorded, start_judge, append, stop_asked, observer. Keeps references to its arguments.
 RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, const Goldens& goldens);
 
-Platform platform_of(const Options& options, const Loaded& loaded);
+KernelPlatforms platforms_of(const Options& options, const Loaded& loaded);
 
 }  // namespace assay

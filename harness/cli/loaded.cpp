@@ -34,7 +34,15 @@ Module load_module(const StartJudge& start, std::unique_ptr<Judge>& judge, const
 std::vector<LoadedLibrary> merged(std::vector<LoadedLibrary> all, const std::vector<LoadedLibrary>& more) {
   for (const LoadedLibrary& library : more) {
     const auto same = [&](const LoadedLibrary& known) { return known.path == library.path; };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back(library);
+    const auto known = std::find_if(all.begin(), all.end(), same);
+    if (known == all.end()) {
+      all.push_back(library);
+      continue;
+    }
+    for (const std::string& module : library.modules) {
+      const auto end = known->modules.end();
+      if (std::find(known->modules.begin(), end, module) == end) known->modules.push_back(module);
+    }
   }
   return all;
 }

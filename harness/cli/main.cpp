@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "core/error.h"
+#include "gate/program.h"
 
 namespace {
 
@@ -21,15 +22,16 @@ int dispatch(const assay::Options& options) {
 int main(int argc, char** argv) {
   constexpr int kInternal = 4;
   int code = kInternal;
+  const std::string program = argc > 0 && *argv[0] != '\0' ? argv[0] : assay::Options{}.program;
   try {
     assay::Options options = assay::parse_options({argv + 1, argv + argc});
-    if (argc > 0 && *argv[0] != '\0') options.program = argv[0];
+    options.program = program;
     code = dispatch(options);
   } catch (const assay::HelpAsked& help) {
     std::fputs(help.what(), stdout);
     code = 0;
   } catch (const assay::UsageError& e) {
-    std::fprintf(stderr, "assay: %s\n", e.what());
+    std::fprintf(stderr, "assay: %s\n", assay::with_program_named(e.what(), program).c_str());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "assay: internal error: %s\n", e.what());
   }

@@ -88,7 +88,7 @@ int repro_command(const Options& options) {
   }
   const Plan plan = make_plan(ops, loaded.kernels, {}, {.filters = {options.id}});
   std::vector<Record> records;
-  const Goldens goldens(trees.golden(), ops, platform_of(options, loaded));
+  const Goldens goldens(trees.golden(), ops, platforms_of(options, loaded));
   goldens.require_truth(trees.ops_with_truth(plan));
   RunJob job = make_job(options, policy, plan, goldens);
   job.start_judge = loaded.start_judge;

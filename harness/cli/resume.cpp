@@ -1,5 +1,7 @@
 #include "cli/resume.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "gate/program.h"
 #include "record/run_folder.h"
@@ -26,11 +28,6 @@ std::vector<std::string> question(const std::vector<std::string>& argv) {
     }
   }
   return rest;
-}
-
-std::string platform_of(const Run& run) {
-  const auto found = run.environment.find("golden.platform");
-  return found == run.environment.end() ? "unknown" : found->second;
 }
 
 }  // namespace
@@ -62,16 +59,17 @@ bool never_began(const fs::path& run) {
 }
 
 void require_same(const Run& before, const Run& now) {
-  if (platform_of(before) != platform_of(now)) {
-    throw UsageError("--resume: the run is of platform " + platform_of(before) + ", this is " + platform_of(now) +
-                     "; start a new run");
-  }
   for (const KernelEntry& old : before.kernels) {
-    bool same = false;
-    for (const KernelEntry& kernel : now.kernels) {
-      same = same || (kernel.op == old.op && kernel.name == old.name && kernel.module_hash == old.module_hash);
+    const auto is_it = [&](const KernelEntry& kernel) { return kernel.op == old.op && kernel.name == old.name; };
+    const auto kernel = std::find_if(now.kernels.begin(), now.kernels.end(), is_it);
+    const std::string name = old.op + "/" + old.name;
+    if (kernel == now.kernels.end() || kernel->module_hash != old.module_hash) {
+      throw UsageError("--resume: kernel " + name + " has changed since; start a new run");
     }
-    if (!same) throw UsageError("--resume: kernel " + old.op + "/" + old.name + " has changed since; start a new run");
+    if (kernel->platform != old.platform) {
+      throw UsageError("--resume: the run of kernel " + name + " is of platform " + old.platform + ", this is " +
+                       kernel->platform + "; start a new run");
+    }
   }
 }
 

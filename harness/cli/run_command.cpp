@@ -48,7 +48,7 @@ void point_latest_to(const fs::path& run) {
   if (error) fmt::print(stderr, "assay: {} is not set to this run: {}\n", link.string(), error.message());
 }
 
-Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded, const Platform& platform) {
+Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded, const KernelPlatforms& platforms) {
   Run run;
   std::string filter;
   for (const std::string& one : options.filters) filter += (filter.empty() ? "" : " ") + one;
@@ -57,11 +57,10 @@ Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded,
   run.planned = static_cast<int64_t>(plan.cases.size());
   run.threads = options.threads;
   run.environment = environment_facts();
-  run.environment["golden.platform"] = platform.key();
   run.libraries = loaded.libraries;
   for (const KernelInfo& kernel : plan.kernels) {
     run.kernels.push_back({kernel.op, kernel.name, kernel.target, kernel.module.filename().string(), kernel.module_hash,
-                           kernel.contract});
+                           kernel.contract, platforms.at(kernel.op + "/" + kernel.name).key()});
   }
   return run;
 }
@@ -110,9 +109,9 @@ std::vector<Finding> findings_of(const Setting& setting, const std::vector<Recor
   if (!setting.trees.base) return findings;
   const fs::path& base = setting.trees.base->path();
   // Foreign modules say nothing about which kernels the tree has.
-  add(options.modules.empty()
-          ? findings_against_base(base, setting.trees.root, setting.plan.kernels, setting.ops, setting.bench)
-          : edited_files(base, setting.trees.root));
+  add(options.modules.empty() ? findings_against_base(base, setting.trees.root, ASSAY_SOURCE_DIR, setting.plan.kernels,
+                                                      setting.ops, setting.bench)
+                              : edited_files(base, setting.trees.root));
   return findings;
 }
 
@@ -164,10 +163,10 @@ int run_command(const Options& given) {
   const fs::path out = !options.resume.empty() ? options.resume
                        : !options.out.empty()  ? options.out
                                                : default_out(options, setting.trees.root);
-  const Platform platform = platform_of(options, setting.loaded);
-  const Goldens goldens(setting.trees.golden(), setting.ops, platform);
+  const KernelPlatforms platforms = platforms_of(options, setting.loaded);
+  const Goldens goldens(setting.trees.golden(), setting.ops, platforms);
   goldens.require_truth(setting.trees.ops_with_truth(setting.plan));
-  Run run = describe_run(options, setting.plan, setting.loaded, platform);
+  Run run = describe_run(options, setting.plan, setting.loaded, platforms);
   RunFolder folder = open_folder(options, out, goes_on, run);
   if (options.resume.empty() && options.out.empty()) point_latest_to(out);
   if (!options.json) fmt::print("run: {}\n", out.string());

@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool computes_nothing(const std::string& file_name) {
-  static constexpr std::array<std::string_view, 6> kNames{"ld-linux",  "libc.so",      "libgcc_s.",
-                                                          "libstdc++", "libbenchmark", "libpthread."};
+  static constexpr std::array<std::string_view, 8> kNames{"ld-linux",     "libc.so",     "libgcc_s.", "libstdc++",
+                                                          "libbenchmark", "libpthread.", "libdl.",    "libfmt."};
   return std::any_of(kNames.begin(), kNames.end(),
                      [&](std::string_view name) { return file_name.compare(0, name.size(), name) == 0; });
 }
@@ -33,20 +33,20 @@ std::vector<fs::path> golden_files(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>& loaded,
-                                               const std::set<std::string>& modules) {
+std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>& loaded, const std::string& module) {
   std::vector<LoadedLibrary> libraries;
   for (const LoadedLibrary& library : loaded) {
     const std::string name = fs::path(library.path).filename().string();
-    if (!modules.contains(name) && !computes_nothing(name)) libraries.push_back(library);
+    const bool mapped = std::find(library.modules.begin(), library.modules.end(), module) != library.modules.end();
+    if (mapped && name != module && !computes_nothing(name)) libraries.push_back(library);
   }
   return libraries;
 }
 
-Goldens::Goldens(const fs::path& folder, const OpRegistry& ops, const Platform& platform)
+Goldens::Goldens(const fs::path& folder, const OpRegistry& ops, const KernelPlatforms& platforms)
     : folder_(folder),
       truth_(TruthGoldens::load(folder / "truth", ops)),
-      observed_(ObservedGoldens::load(folder / "observed", platform)) {}
+      observed_(ObservedGoldens::load(folder / "observed", platforms)) {}
 
 void Goldens::require_truth(const std::set<std::string>& ops) const {
   for (const std::string& op : ops) {

@@ -12,16 +12,16 @@
 
 namespace assay {
 
-// The libraries whose code an output may depend on. Left out are modules, which are under test, by their file names,
-// and what serves the harness or the language and computes nothing. A library nobody knows counts.
-std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>& loaded,
-                                               const std::set<std::string>& modules);
+// The libraries whose code the outputs of a module's kernels may depend on: those its own processes mapped. Left out
+// are the module itself, which is under test, and what serves the harness or the language and computes nothing. A
+// library nobody knows counts.
+std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>& loaded, const std::string& module);
 
 class Goldens {
  public:
   // `folder` is golden/ of the tree that judges. Throws UsageError for a malformed file; an absent observed one is no
   // baseline.
-  Goldens(const std::filesystem::path& folder, const OpRegistry& ops, const Platform& platform);
+  Goldens(const std::filesystem::path& folder, const OpRegistry& ops, const KernelPlatforms& platforms);
   // Throws UsageError naming the file and remedy for an op without a truth golden: its oracle would go unguarded.
   void require_truth(const std::set<std::string>& ops) const;
   void apply(const KernelInfo& kernel, Record& record) const;

@@ -140,4 +140,15 @@ std::string other_device_text(const Plan& plan, const std::string& device) {
          ": " + names;
 }
 
+std::vector<Case> every_case(const OpRegistry& ops, const std::vector<BenchCase>& bench) {
+  std::vector<Case> cases;
+  for (const auto& op : ops.all()) {
+    for (const Tier tier : kTiers) {
+      for (Case& c : op->cases(tier)) cases.push_back(std::move(c));
+    }
+  }
+  for (const BenchCase& one : bench) cases.push_back(one.c);
+  return cases;
+}
+
 }  // namespace assay

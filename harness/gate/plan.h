@@ -58,4 +58,7 @@ std::string other_device_text(const Plan& plan, const std::string& device);
 Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std::vector<BenchCase>& bench,
                const PlanRequest& request);
 
+// Every case an op lists in any tier, and every bench case: what a run may plan without being given an id.
+std::vector<Case> every_case(const OpRegistry& ops, const std::vector<BenchCase>& bench);
+
 }  // namespace assay

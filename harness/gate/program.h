@@ -22,4 +22,8 @@ std::string shell_quoted(const std::string& text);
 // The same, with quotes only where a shell needs them: for a program's name.
 std::string shell_word(const std::string& text);
 
+// `text` with each command it advises, which every message writes as 'assay COMMAND', as the caller would have to type
+// it: `program` for assay. main() prints errors so.
+std::string with_program_named(std::string text, const std::string& program);
+
 }  // namespace assay

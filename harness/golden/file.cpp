@@ -36,11 +36,15 @@ bool split(std::string_view line, std::string& left, std::string& right) {
   return true;
 }
 
-// `key` does not follow the line before. Where it would follow the one before that, the line between is the stray.
-[[noreturn]] void reject_order(const GoldenFile& file, const std::string& name, int64_t number,
-                               const std::string& key) {
+// `key` does not follow the line before. The stray of the two is the one without which the lines around would be in
+// order: `key` where the rest of the file goes on from the line before, else that line.
+[[noreturn]] void reject_order(const GoldenFile& file, const std::string& name, int64_t number, const std::string& key,
+                               std::string_view rest) {
   const auto last = std::prev(file.lines.end());
-  if (file.lines.size() > 1 && key < last->first && std::prev(last)->first < key) {
+  const std::string_view next = rest.substr(0, rest.find_first_of(" \n"));
+  const bool goes_on = !next.empty() && last->first < next;
+  const bool follows_earlier = last == file.lines.begin() ? !next.empty() && key < next : std::prev(last)->first < key;
+  if (key < last->first && !goes_on && follows_earlier) {
     reject_golden(name, number - 1, "'" + last->first + "' is out of order");
   }
   reject_golden(name, number, "'" + key + "' is out of order or there twice");
@@ -88,7 +92,7 @@ GoldenFile parse_golden_file(std::string_view text, std::string_view kind, const
     if (!split(line, key, value)) reject_golden(name, number, "not 'key value'");
     if (key.find_first_of("<>=#|") == 0) reject_golden(name, number, "no case id begins like '" + key + "'");
     if (key.find(':') == std::string::npos) reject_golden(name, number, "'" + key + "' is no case id");
-    if (!file.lines.empty() && !(file.lines.rbegin()->first < key)) reject_order(file, name, number, key);
+    if (!file.lines.empty() && !(file.lines.rbegin()->first < key)) reject_order(file, name, number, key, text);
     file.lines.emplace_hint(file.lines.end(), key, value);
   }
   if (number == 0) reject_golden(name, 1, "the file is empty");

@@ -182,23 +182,30 @@ std::map<std::string, ObservedFile> observed_from(std::span<const Record> record
   return files;
 }
 
-ObservedGoldens ObservedGoldens::load(const std::filesystem::path& folder, const Platform& platform) {
+ObservedGoldens ObservedGoldens::load(const std::filesystem::path& folder, const KernelPlatforms& platforms) {
+  std::map<std::string, const Platform*> by_key;
+  for (const auto& [kernel, platform] : platforms) by_key[platform.key()] = &platform;
   ObservedGoldens goldens;
-  std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(folder / platform.key(), absent)) {
-    if (entry.path().extension() != ".txt") continue;
-    const GoldenFile file = read_golden_file(entry.path(), "observed");
-    if (file.facts != platform.facts()) {
-      reject_golden(entry.path().string(), 2, "its '#' lines are not those of platform " + platform.key());
-    }
-    for (auto& [key, observed] : observed_file_from(file, entry.path().string())) {
-      if (!key.starts_with(entry.path().stem().string() + "/")) {
-        reject_golden(entry.path().string(), key, "not a kernel of this op");
-      }
-      goldens.all_[key] = observed;
+  for (const auto& [key, platform] : by_key) {
+    std::error_code absent;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / key, absent)) {
+      if (entry.path().extension() == ".txt") goldens.add(entry.path(), *platform, platforms);
     }
   }
   return goldens;
+}
+
+void ObservedGoldens::add(const std::filesystem::path& path, const Platform& platform,
+                          const KernelPlatforms& platforms) {
+  const GoldenFile file = read_golden_file(path, "observed");
+  if (file.facts != platform.facts()) {
+    reject_golden(path.string(), 2, "its '#' lines are not those of platform " + platform.key());
+  }
+  for (auto& [key, observed] : observed_file_from(file, path.string())) {
+    if (!key.starts_with(path.stem().string() + "/")) reject_golden(path.string(), key, "not a kernel of this op");
+    const auto kernel = platforms.find(std::string_view(key).substr(0, key.find(':')));
+    if (kernel != platforms.end() && kernel->second.facts() == file.facts) all_[key] = std::move(observed);
+  }
 }
 
 const Observed* ObservedGoldens::find(std::string_view kernel_id) const {

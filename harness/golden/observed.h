@@ -25,7 +25,8 @@
 
 namespace assay {
 
-// What bits may depend on: nothing approved on one platform says anything about another.
+// What the bits of a kernel may depend on: nothing approved on one platform says anything about another. Kernels that
+// use the same libraries share a platform.
 struct Platform {
   std::string isa;  // what kernels dispatch on: the fact "cpu.instruction_sets" (measure/environment.h), or a GPU model
   int threads = 1;
@@ -36,6 +37,8 @@ struct Platform {
   std::string key() const;
   std::vector<std::pair<std::string, std::string>> facts() const;
 };
+
+using KernelPlatforms = std::map<std::string, Platform, std::less<>>;  // by "gemm/simd"
 
 struct Observed {
   std::string bits;  // Record::output_hash
@@ -64,13 +67,15 @@ std::map<std::string, ObservedFile> observed_from(std::span<const Record> record
 
 class ObservedGoldens {
  public:
-  // Reads every file of folder/KEY, if there is such a folder. Throws UsageError.
-  static ObservedGoldens load(const std::filesystem::path& folder, const Platform& platform);
+  // Reads every file of folder/KEY of each platform, where there is such a folder. Lines of kernels that are not among
+  // `platforms`, or of another platform by now, say nothing. Throws UsageError.
+  static ObservedGoldens load(const std::filesystem::path& folder, const KernelPlatforms& platforms);
 
   const Observed* find(std::string_view kernel_id) const;
   size_t size() const { return all_.size(); }
 
  private:
+  void add(const std::filesystem::path& file, const Platform& platform, const KernelPlatforms& platforms);
   ObservedFile all_;
 };
 

@@ -134,22 +134,17 @@ Truth compute_truth(const Op& op, const Case& c, int threads) {
   return builder.finish();
 }
 
-std::map<std::string, TruthFile> compute_truths(const OpRegistry& ops, Tier tier, int threads,
-                                                const std::function<bool(const Case&)>& wanted,
+std::map<std::string, TruthFile> compute_truths(const OpRegistry& ops, std::span<const Case> cases, int threads,
                                                 const std::function<void(const TruthProgress&)>& progress) {
   std::map<std::string, TruthFile> files;
-  std::map<std::string, std::pair<const Op*, Case>> cases;  // by key: cases that differ in placement are one
-  for (const auto& op : ops.all()) {
-    files[std::string(op->name())].oracle_version = op->oracle_version();
-    for (const Case& c : op->cases(tier)) {
-      if (!wanted || wanted(c)) cases.try_emplace(truth_key(c.id()), op.get(), c);
-    }
-  }
-  TruthProgress at{.total = cases.size()};
-  for (const auto& [key, entry] : cases) {
+  for (const auto& op : ops.all()) files[std::string(op->name())].oracle_version = op->oracle_version();
+  std::map<std::string, const Case*> by_key;  // cases that differ in placement are one
+  for (const Case& c : cases) by_key.try_emplace(truth_key(c.id()), &c);
+  TruthProgress at{.total = by_key.size()};
+  for (const auto& [key, c] : by_key) {
     at.next = key;
     if (progress) progress(at);
-    files[std::string(entry.first->name())].cases[key] = compute_truth(*entry.first, entry.second, threads);
+    files[std::string(c->op())].cases[key] = compute_truth(ops.named(c->op()), *c, threads);
     ++at.done;
   }
   return files;

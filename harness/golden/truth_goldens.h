@@ -1,4 +1,5 @@
-// Truth goldens: golden/truth/OP.txt, one line a case of the ci tier with the hash and samples of what the oracle says.
+// Truth goldens: golden/truth/OP.txt, one line a case of any tier or of the bench, with the hash and samples of what
+// the oracle says.
 // They guard the oracle: if its answer for a known case moves, nothing it judges can be trusted.
 //
 //   # assay truth golden, format 1
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -64,10 +66,8 @@ struct TruthProgress {
   std::string next;  // the case being computed
 };
 
-// The truth of every case of a tier for which `wanted` (empty: all) holds, by op. In this process; no kernel is
-// involved.
-std::map<std::string, TruthFile> compute_truths(const OpRegistry& ops, Tier tier, int threads,
-                                                const std::function<bool(const Case&)>& wanted,
+// The truths of `cases`, by op, with an entry for each op. In this process; no kernel is involved.
+std::map<std::string, TruthFile> compute_truths(const OpRegistry& ops, std::span<const Case> cases, int threads,
                                                 const std::function<void(const TruthProgress&)>& progress);
 
 }  // namespace assay

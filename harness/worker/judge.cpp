@@ -47,7 +47,8 @@ class Judge {
         timing_(settings_, timing_environment()),
         oracles_(settings_.oracle_cache, build_id_of("/proc/self/exe")) {
     for (Subject* subject : {&first_, &second_, &timing_}) {
-      subject->before_end = [this](pid_t pid) { note_libraries(pid); };
+      const bool of_one_module = subject != &timing_;
+      subject->before_end = [this, of_one_module](pid_t pid) { note_libraries(pid, of_one_module); };
     }
   }
 
@@ -142,22 +143,31 @@ class Judge {
     return {{"record", to_json(timed)}};
   }
 
-  void note_libraries(pid_t pid) {
+  // A correctness worker holds one module, and what it maps may be what that module computes with.
+  void note_libraries(pid_t pid, bool of_one_module) {
     for (const std::string& file : mapped_files(pid)) {
-      if (file.find(".so") == std::string::npos || libraries_.count(file) != 0) continue;
-      std::string id = build_id_of(file);
-      if (id.empty()) id = "code-" + code_hash_of(file);  // a library stripped of its note is told by what it does
-      libraries_[file] = {id, version_in_name(file)};
+      if (file.find(".so") == std::string::npos) continue;
+      const auto [entry, is_new] = libraries_.try_emplace(file);
+      LoadedLibrary& library = entry->second;
+      if (is_new) {
+        library = {.path = file, .version = version_in_name(file), .build_id = build_id_of(file)};
+        // A library stripped of its note is told by what it does.
+        if (library.build_id.empty()) library.build_id = "code-" + code_hash_of(file);
+      }
+      const std::string module = std::filesystem::path(module_).filename();
+      const auto known = std::find(library.modules.begin(), library.modules.end(), module);
+      if (of_one_module && !module.empty() && known == library.modules.end()) library.modules.push_back(module);
     }
   }
 
   json libraries() {
     for (Subject* subject : {&first_, &second_, &timing_}) {
-      if (subject->running()) note_libraries(subject->pid());
+      if (subject->running()) note_libraries(subject->pid(), subject != &timing_);
     }
     json found = json::array();
-    for (const auto& [path, facts] : libraries_) {
-      found.push_back({{"path", path}, {"build_id", facts.first}, {"version", facts.second}});
+    for (const auto& [path, library] : libraries_) {
+      found.push_back(
+          {{"path", path}, {"build_id", library.build_id}, {"version", library.version}, {"modules", library.modules}});
     }
     return {{"libraries", found}};
   }
@@ -170,7 +180,7 @@ class Judge {
   OracleCache oracles_;
   std::string module_;  // the correctness workers are for
   std::map<std::string, KernelInfo> kernels_;
-  std::map<std::string, std::pair<std::string, std::string>> libraries_;  // path -> build-id, version
+  std::map<std::string, LoadedLibrary> libraries_;  // by path
 };
 
 }  // namespace
