@@ -14,64 +14,19 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "gate/program.h"
+#include "cli_fixture.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
 
 namespace assay {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const fs::path kBuild = ASSAY_BUILD_DIR;
-const std::string kAssay = (kBuild / "bin" / "assay").string();
-const std::string kCase = "reduce/bad:kind=max,n=7,dtype=f32";
-
-std::string module(const std::string& name) { return (kBuild / "bad_modules" / (name + ".so")).string(); }
-
-ProgramEnd assay(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), kAssay);
-  return run_program(arguments, {{"NO_COLOR", "1"}, {"CI", ""}});
-}
-
 int64_t line_count(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
-
-class Cli : public ::testing::Test {
- protected:
-  Cli() {
-    std::string pattern = (fs::temp_directory_path() / "assay-cli-XXXXXX").string();
-    folder = ::mkdtemp(pattern.data());
-    run = (folder / "run").string();
-  }
-  ~Cli() override { fs::remove_all(folder); }
-
-  ProgramEnd check(const std::string& name, const std::string& filter, std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments{"check", "--module", module(name), "--filter", filter, "--out", run};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return assay(arguments);
-  }
-
-  // A source tree as far as judging needs one, to be edited.
-  std::string tree() {
-    for (const char* part : {"ci/policy", "golden"}) {
-      fs::create_directories((folder / "root" / part).parent_path());
-      fs::copy(fs::path(ASSAY_SOURCE_DIR) / part, folder / "root" / part, fs::copy_options::recursive);
-    }
-    return (folder / "root").string();
-  }
-
-  static std::string content(const fs::path& file) {
-    std::ifstream in(file);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
-  fs::path folder;
-  std::string run;
-};
 
 TEST_F(Cli, WrongUseIsOneLineAndExit4) {
   struct Wrong {
@@ -133,6 +88,16 @@ TEST_F(Cli, MalformedPolicyNamesFileAndKey) {
   EXPECT_EQ(end.status, 4);
   EXPECT_THAT(end.output, AllOf(HasSubstr("policy.toml"), HasSubstr("surprise"), HasSubstr("is not known here")));
   EXPECT_EQ(line_count(end.output), 1) << end.output;
+}
+
+TEST_F(Cli, AdviceNamesTheProgramAsItWasCalled) {
+  const std::string bin = (kBuild / "bin").string();
+  const auto said = [](const std::string& script) { return run_program({"sh", "-c", script}).output; };
+  EXPECT_THAT(said("cd " + shell_quoted(bin) + " && ./assay check --tier"), HasSubstr("see './assay check --help'"));
+  const std::string spaced = (folder / "a b").string();
+  fs::create_symlink(kBuild / "bin", spaced);
+  EXPECT_THAT(said(shell_quoted(spaced) + "/assay list --tier"),
+              HasSubstr("see '" + shell_quoted(spaced + "/assay") + " list --help'"));
 }
 
 TEST_F(Cli, HelpIsNoError) {
@@ -223,10 +188,10 @@ TEST_F(Cli, APipeGetsPlainLines) {
 
 TEST_F(Cli, ResumingARunThatIsCompleteRepeatsNothing) {
   ASSERT_EQ(check("good", "reduce:n=1*").status, 0);
-  const std::string before = content(run + "/records.jsonl");
+  const std::string before = content_of(run + "/records.jsonl");
   const ProgramEnd end = assay({"check", "--resume", run});
   EXPECT_EQ(end.status, 0) << end.output;
-  EXPECT_EQ(content(run + "/records.jsonl"), before);
+  EXPECT_EQ(content_of(run + "/records.jsonl"), before);
   EXPECT_EQ(assay({"bench", "--resume", run}).status, 4);
   EXPECT_EQ(assay({"check", "--resume", run, "--tier", "ci"}).status, 4);
   EXPECT_EQ(check("good", "reduce:n=1*").status, 4);  // a run is there already
@@ -281,32 +246,6 @@ TEST_F(Cli, WithoutOutTheLatestRunIsPointedTo) {
   EXPECT_EQ(read_run(latest).asked.argv, arguments);
 }
 
-TEST_F(Cli, AnOpWhoseTruthGoldenIsMissingIsNotJudged) {
-  const std::string root = tree();
-  const fs::path file = folder / "root" / "golden" / "truth" / "reduce.txt";
-  const std::string base = root + "-base";
-  fs::copy(root, base, fs::copy_options::recursive);
-  fs::remove(file);
-  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--tier", "ci"}}) {
-    std::vector<std::string> arguments{"--root", root};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const ProgramEnd end = check("good", kCase, arguments);
-    EXPECT_EQ(end.status, 4) << end.output;
-    EXPECT_THAT(end.output, AllOf(HasSubstr(file.string()), HasSubstr("assay golden update --filter reduce")));
-    EXPECT_FALSE(fs::exists(run));
-  }
-  EXPECT_EQ(assay({"repro", kCase, "--module", module("good"), "--root", root}).status, 4);
-  // Judged by a base that has the op, it is the base's that counts; by one that has not, there can be none.
-  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 0);
-  run = (folder / "missing-in-base").string();
-  fs::remove(fs::path(base) / "golden" / "truth" / "reduce.txt");
-  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 0);
-  run = (folder / "registered-in-base").string();
-  fs::create_directories(fs::path(base) / "reference");
-  std::ofstream(fs::path(base) / "reference" / "CMakeLists.txt") << "assay_op(reduce)\n";
-  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 4);
-}
-
 TEST_F(Cli, ARecordNobodyPlannedIsAnError) {
   ASSERT_EQ(check("good", kCase).status, 0);
   Record stray = read_records(run).at(0);
@@ -348,100 +287,9 @@ TEST_F(Cli, AnInterruptSaysHowToGoOn) {
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
-  EXPECT_THAT(content(output), HasSubstr("with: " + kAssay + " check --resume '" + run + "'"));
+  EXPECT_THAT(content_of(output), HasSubstr("with: " + kAssay + " check --resume '" + run + "'"));
   EXPECT_FALSE(read_run(run).exit_code.has_value());
   EXPECT_GT(read_records(run).size(), 0u);
-}
-
-TEST_F(Cli, GoldensAreNotUpdatedInCi) {
-  const ProgramEnd end = run_program({kAssay, "golden", "update"}, {{"CI", "true"}});
-  EXPECT_EQ(end.status, 4);
-  EXPECT_THAT(end.output, HasSubstr("CI is set"));
-}
-
-TEST_F(Cli, ATruthGoldenThatIsWrongIsFoundShownAndPutRight) {
-  const std::string root = tree(), case_id = "reduce:kind=max,n=63,dtype=f32";
-  const fs::path file = folder / "root" / "golden" / "truth" / "reduce.txt";
-  const auto golden = [&](const std::string& what) {
-    return assay({"golden", what, "--root", root, "--filter", case_id});
-  };
-  ASSERT_EQ(golden("verify").status, 0) << golden("verify").output;
-  const std::string good = content(file);
-  std::string bad = good;
-  const size_t line = bad.find("\n" + case_id + " ");
-  ASSERT_NE(line, std::string::npos);
-  char& digit = bad[bad.find(' ', line) + 1];
-  digit = digit == '0' ? '1' : '0';
-  std::ofstream(file) << bad;
-  EXPECT_EQ(golden("verify").status, 1);
-  EXPECT_THAT(golden("diff").output, HasSubstr("~ " + case_id));
-  EXPECT_EQ(content(file), bad);
-  const ProgramEnd judged = check("good", case_id, {"--root", root});
-  EXPECT_EQ(judged.status, 4);  // the oracle is not what was approved: nothing it says counts
-  EXPECT_THAT(judged.output, HasSubstr("truth"));
-  EXPECT_EQ(golden("update").status, 0);
-  EXPECT_EQ(content(file), good);
-}
-
-TEST_F(Cli, ObservedGoldensFollowFromARunAndNoticeAChange) {
-  const std::string root = tree();
-  ASSERT_EQ(check("good", kCase, {"--root", root}).status, 0);
-  const auto golden_bits = [](const std::string& run_folder) {
-    const std::vector<Record> records = read_records(run_folder);
-    for (const CheckResult& result : records.at(0).checks) {
-      if (result.check == "golden-bits") return result.outcome;
-    }
-    throw std::runtime_error("no golden-bits");
-  };
-  EXPECT_EQ(golden_bits(run), Outcome::no_baseline);
-  EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 1);
-  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
-  EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 0);
-  run = (folder / "approved").string();
-  EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);
-  EXPECT_EQ(golden_bits(run), Outcome::pass);
-
-  const std::string platform = read_run(run).environment.at("golden.platform");
-  const fs::path file = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
-  std::string text = content(file);
-  char& digit = text[text.find("bits=") + 5];
-  digit = digit == '0' ? '1' : '0';
-  std::ofstream(file) << text;
-  run = (folder / "changed").string();
-  EXPECT_EQ(check("good", kCase, {"--root", root}).status, 1);
-  EXPECT_EQ(read_records(run).at(0).verdict, Verdict::changed);
-}
-
-TEST_F(Cli, ARunThatLostRecordsApprovesNothing) {
-  const std::string root = tree();
-  ASSERT_EQ(check("good", "reduce:n=1*", {"--root", root}).status, 0);
-  const std::string file = run + "/records.jsonl", whole = content(file);
-  const std::vector<std::string> update{"golden", "update", "--root", root, "--run", run};
-  for (const std::string& left :
-       {whole.substr(0, whole.find('\n') + 1), whole.substr(0, whole.size() - 9), whole + "{\"schema\":"}) {
-    std::ofstream(file) << left;
-    const ProgramEnd end = assay(update);
-    EXPECT_EQ(end.status, 4) << end.output;
-    EXPECT_THAT(end.output, AllOf(HasSubstr("records.jsonl: holds"), HasSubstr("resume")));
-  }
-  const std::string platform = read_run(run).environment.at("golden.platform");
-  const fs::path golden = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
-  const fs::path source = fs::path(ASSAY_SOURCE_DIR) / "golden" / "observed" / platform / "reduce.txt";
-  ASSERT_EQ(fs::exists(golden), fs::exists(source));
-  EXPECT_EQ(content(golden), content(source));  // untouched, absent or not
-  std::ofstream(file) << whole;
-  EXPECT_EQ(assay(update).status, 0);
-}
-
-TEST_F(Cli, ApprovingSaysWhatItLeavesOut) {
-  const std::string root = tree();
-  ASSERT_EQ(check("last_unwritten", kCase, {"--root", root}).status, 1);
-  const ProgramEnd end = assay({"golden", "diff", "--root", root, "--run", run});
-  EXPECT_THAT(end.output, HasSubstr("1 of 1 records left out, which did not pass: 1 memory"));
-}
-
-TEST_F(Cli, VerifyCountsTheOpsItRecomputed) {
-  EXPECT_THAT(assay({"golden", "verify", "--filter", "reduce:kind=max,n=63"}).output, HasSubstr("of 1 ops recomputed"));
 }
 
 TEST_F(Cli, TheGateListsEditsOfWhatJudgesItAndWantsApproval) {

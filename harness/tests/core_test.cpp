@@ -8,6 +8,7 @@
 #include "core/case.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "scratch.h"
 
 namespace assay {
 namespace {
@@ -20,15 +21,6 @@ std::vector<FieldSpec> fields() {
   };
   for (FieldSpec& field : common_fields()) all.push_back(field);
   return all;
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "no UsageError";
 }
 
 TEST(CaseId, ParsesBackToItself) {

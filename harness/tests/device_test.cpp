@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "core/error.h"
 #include "device/arena.h"
 #include "device/layout.h"
@@ -104,6 +106,15 @@ TEST(Mapping, WritesReachTheJudgesViewAndOldAddressesFaultAfterRemapping) {
   EXPECT_NE(before, after);
   EXPECT_EQ(after[3], 7);
   EXPECT_EQ(signal_of([&] { *static_cast<volatile float*>(before) = 1; }), SIGSEGV);
+}
+
+TEST(Arena, KnowsWhatHasMemoryBehindIt) {
+  Arena arena;
+  EXPECT_EQ(arena.resident(), 0u);
+  arena.reserve(uint64_t{8} << 20);
+  EXPECT_EQ(arena.resident(), 0u);
+  std::memset(arena.data(), 1, size_t{2} << 20);
+  EXPECT_EQ(arena.resident(), uint64_t{2} << 20);
 }
 
 TEST(Arena, CannotBeShrunkUnderTheJudge) {

@@ -8,9 +8,11 @@
 #include "core/error.h"
 #include "gate/base_tree.h"
 #include "gate/findings.h"
+#include "gate/goldens.h"
 #include "gate/policy.h"
 #include "gate/program.h"
 #include "gate_fakes.h"
+#include "scratch.h"
 
 namespace assay {
 namespace {
@@ -55,23 +57,10 @@ expires = 2026-02-01
 
 class Files : public ::testing::Test {
  protected:
-  Files() {
-    std::string pattern = (fs::temp_directory_path() / "assay-policy-XXXXXX").string();
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~Files() override { fs::remove_all(folder); }
-  void write(const fs::path& file, const std::string& text) {
-    fs::create_directories((folder / file).parent_path());
-    std::ofstream(folder / file) << text;
-  }
+  void write(const fs::path& file, const std::string& text) const { write_text(folder / file, text); }
   std::string policy_refusal(const std::string& text) {
     write("policy.toml", text);
-    try {
-      read_policy(folder);
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "accepted";
+    return message_of([&] { read_policy(folder); });
   }
   static std::string replaced(std::string text, const std::string& what, const std::string& by) {
     const size_t at = text.find(what);
@@ -81,7 +70,8 @@ class Files : public ::testing::Test {
   std::string refusal_with(const std::string& what, const std::string& by) {
     return policy_refusal(replaced(kPolicy, what, by));
   }
-  fs::path folder;
+  Scratch scratch;
+  const fs::path& folder = scratch.path;
 };
 
 TEST_F(Files, PolicyReads) {
@@ -126,7 +116,7 @@ TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
 }
 
 TEST_F(Files, ADayThatDoesNotExistIsRefused) {
-  EXPECT_THAT(refusal_with("2026-02-01", "2026-02-30"), AllOf(HasSubstr("policy.toml"), ::testing::Not("accepted")));
+  EXPECT_THAT(refusal_with("2026-02-01", "2026-02-30"), HasSubstr("policy.toml"));
 }
 
 TEST_F(Files, BenchReadsAndRefuses) {
@@ -203,6 +193,24 @@ TEST(Findings, KernelsThatRefusedEverything) {
   EXPECT_EQ(judged_nothing(records, false).size(), 2u);
 }
 
+TEST(ComputingLibraries, AreThoseTheModulesOwnProcessesMapped) {
+  const std::vector<LoadedLibrary> loaded{{"/lib/libc.so.6", "", "a", {"gemm_blas.so", "gemm_simd.so"}},
+                                          {"/lib/libm.so.6", "", "b", {"gemm_blas.so", "gemm_simd.so"}},
+                                          {"/lib/libopenblas.so.0", "", "c", {"gemm_blas.so"}},
+                                          {"/lib/libdnnl.so.3", "", "d", {"gemm_onednn.so"}},
+                                          {"/lib/libtimed.so", "", "e", {}},
+                                          {"/build/modules/gemm_blas.so", "", "f", {"gemm_blas.so"}}};
+  const auto names = [&](const char* module) {
+    std::vector<std::string> all;
+    for (const LoadedLibrary& library : computing_libraries(loaded, module)) {
+      all.push_back(fs::path(library.path).filename());
+    }
+    return all;
+  };
+  EXPECT_THAT(names("gemm_blas.so"), ElementsAre("libm.so.6", "libopenblas.so.0"));
+  EXPECT_THAT(names("gemm_simd.so"), ElementsAre("libm.so.6"));
+}
+
 TEST(Findings, RemovedNames) {
   const std::vector<Finding> findings = removed("kernel", {"gemm/simd", "gemm/openblas"}, {"gemm/simd", "gemm/new"});
   ASSERT_EQ(findings.size(), 1u);
@@ -212,10 +220,46 @@ TEST(Findings, RemovedNames) {
 
 TEST(Findings, EveryTiersCasesAndTheBenchCount) {
   const OpRegistry ops = fake_ops();
-  const std::vector<std::string> now =
-      all_case_ids(ops, {{{Tier::ci}, "w", ops.parse_case("gemm:m=64,n=1,dtype=f32")}});
+  std::vector<std::string> now;
+  for (const Case& c : every_case(ops, {{{Tier::ci}, "w", ops.parse_case("gemm:m=64,n=1,dtype=f32")}})) {
+    now.push_back(c.id());
+  }
   EXPECT_THAT(removed("case", {"gemm:m=64,n=1,dtype=f32", "gemm:m=3,n=3,dtype=bf16,seed=3"}, now), IsEmpty());
   EXPECT_EQ(removed("case", {"gemm:m=65,n=1,dtype=f32"}, now).size(), 1u);
+}
+
+TEST_F(Files, AnEditedHarnessIsOneFindingThatSaysWhoJudged) {
+  for (const char* tree : {"base", "change"}) {
+    write(std::string(tree) + "/harness/check/accuracy.cpp", "same");
+    write(std::string(tree) + "/harness/core/include/assay/abi.h", "#define ASSAY_ABI_VERSION 1\n");
+    write(std::string(tree) + "/reference/CMakeLists.txt", "assay_op(gemm)\nassay_op(softmax)\n");
+  }
+  write("base/harness/tests/a_test.cpp", "old");
+  write("base/harness/README.md", "old");
+  const auto found = [&](const char* judging) {
+    std::string text;
+    for (const Finding& finding : edited_harness(folder / "base", folder / "change", folder / judging)) {
+      text += finding.kind + ": " + finding.text + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(found("change"), "") << "tests and pages judge nothing";
+  write("change/harness/check/accuracy.cpp", "laxer");
+  write("change/reference/gemm/cases.cpp", "new");
+  const std::string two =
+      "harness: 2 files differ from the base (harness/check/accuracy.cpp, reference/gemm/cases.cpp); ";
+  EXPECT_EQ(found("base"), two + "judged by the base's harness\n");
+  EXPECT_EQ(found("change"), two + "judged by the change's own harness\n");
+  EXPECT_EQ(why_not_by_base(folder / "base", folder / "change"), "");
+  write("change/reference/CMakeLists.txt", "assay_op(softmax)\nassay_op(gemm)\n");
+  EXPECT_EQ(why_not_by_base(folder / "base", folder / "change"), "") << "order does not matter";
+  write("change/reference/CMakeLists.txt", "assay_op(gemm)\nassay_op(softmax)\nassay_op(conv)\n");
+  EXPECT_THAT(found("change"), HasSubstr("the change's own harness: it has other ops\n"));
+  write("change/harness/core/include/assay/abi.h", "#define ASSAY_ABI_VERSION 2\n");
+  EXPECT_THAT(found("change"), HasSubstr("the change's own harness: it has another version of the module ABI\n"));
+  for (int i = 0; i < 7; ++i) write("change/harness/check/more" + std::to_string(i) + ".cpp", "new");
+  EXPECT_THAT(found("change"), HasSubstr("11 files differ"));
+  EXPECT_THAT(found("change"), HasSubstr("more3.cpp, ...)"));
 }
 
 TEST_F(Files, EditsToWhatJudgesAreFindings) {

@@ -75,7 +75,7 @@ class Goldens : public testing::Test {
     apply_changes(plan_observed_update(folder_ / "observed", platform(), observed_from(records), extent), false);
   }
   TruthGoldens truth() const { return TruthGoldens::load(folder_ / "truth", *ops_); }
-  ObservedGoldens observed() const { return ObservedGoldens::load(folder_ / "observed", platform()); }
+  ObservedGoldens observed() const { return ObservedGoldens::load(folder_ / "observed", {{"gemm/simd", platform()}}); }
 
   CheckResult applied(Record r, const std::string& check, uint32_t promises = kPromised) const {
     const ObservedGoldens goldens = observed();
@@ -217,7 +217,28 @@ TEST_F(Goldens, AFileOfAnotherPlatformOrOpIsRejected) {
   other.threads = 3;
   fs::rename(place, folder_ / "observed" / other.key());
   EXPECT_EQ(observed().size(), 0u);
-  EXPECT_THROW(ObservedGoldens::load(folder_ / "observed", other), UsageError) << "the header tells";
+  EXPECT_THROW(ObservedGoldens::load(folder_ / "observed", {{"gemm/simd", other}}), UsageError) << "the header tells";
+}
+
+TEST_F(Goldens, ALibraryThatOneKernelBeginsToUseMovesNoOther) {
+  Platform with_library = platform();
+  with_library.libraries.push_back({"/usr/lib/libdnnl.so.3", "3.5", "dd33"});
+  Record other = record("gemm/onednn:m=3");
+  other.kernel = "onednn";
+  apply_changes(plan_observed_update(folder_ / "observed", with_library, observed_from(std::vector<Record>{other}),
+                                     Extent::complete),
+                false);
+  const auto found = [&](const KernelPlatforms& platforms) {
+    const ObservedGoldens goldens = ObservedGoldens::load(folder_ / "observed", platforms);
+    return std::pair(goldens.find(record().kernel_id) != nullptr, goldens.find(other.kernel_id) != nullptr);
+  };
+  EXPECT_EQ(found({{"gemm/simd", platform()}, {"gemm/onednn", with_library}}), std::pair(true, true));
+  Platform moved = with_library;
+  moved.libraries.push_back({"/usr/lib/libtbb.so", "12", "bb"});
+  EXPECT_EQ(found({{"gemm/simd", platform()}, {"gemm/onednn", moved}}), std::pair(true, false));
+  EXPECT_EQ(found({{"gemm/simd", with_library}, {"gemm/onednn", with_library}}), std::pair(false, true))
+      << "a folder of another kernel's platform says nothing of this one";
+  EXPECT_EQ(found({{"gemm/onednn", with_library}}), std::pair(false, true));
 }
 
 TEST(PlatformKey, IsOfIsaThreadsAndWhatLibrariesAre) {

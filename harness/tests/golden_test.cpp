@@ -13,48 +13,13 @@
 #include "fill/fill.h"
 #include "golden/truth_goldens.h"
 #include "golden/update.h"
+#include "scratch.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/assay-golden-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-std::string content_of(const fs::path& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path) << text;
-}
-
-template <class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "no UsageError";
-}
 
 // y = 2 x, twice over where `twice` is set; version and a fault of the oracle are the test's to choose.
 class DoubleOp : public Op {
@@ -106,7 +71,9 @@ OpRegistry registry(int version = 3, double factor = 2) {
   return OpRegistry(std::move(ops));
 }
 
-std::map<std::string, TruthFile> truths(const OpRegistry& ops) { return compute_truths(ops, Tier::ci, 1, {}, {}); }
+std::vector<Case> cases_of(const OpRegistry& ops) { return ops.all().at(0)->cases(Tier::ci); }
+
+std::map<std::string, TruthFile> truths(const OpRegistry& ops) { return compute_truths(ops, cases_of(ops), 1, {}); }
 
 // ---- files ----
 
@@ -133,7 +100,10 @@ TEST(GoldenFile, HostileInputGetsOneLineWithPlaceAndRemedy) {
       {head + "a:m=1 x\na:m=1 x\n", "f.txt:4: 'a:m=1' is out of order or there twice"},
       {head + "a:m=1 x\na:m=2 x\ngarbage of words\na:m=3 x\n", "f.txt:5: 'garbage' is no case id"},
       {head + "a:m=1 x\na:m=2 x\nz:zzz of words\na:m=3 x\n", "f.txt:5: 'z:zzz' is out of order;"},
-      {head + "a:m=1 x\na:m=3 x\na:m=2 x\na:m=4 x\n", "f.txt:"},
+      {head + "z:zzz of words\na:m=1 x\na:m=2 x\n", "f.txt:3: 'z:zzz' is out of order;"},
+      {head + "a:m=1 x\na:m=2 x\nz:zzz of words\na:m=3 x\na:m=4 x\n", "f.txt:5: 'z:zzz' is out of order;"},
+      {head + "a:m=1 x\na:m=2 x\na:m=0 x\na:m=3 x\n", "f.txt:5: 'a:m=0' is out of order or there twice"},
+      {head + "a:m=1 x\na:m=3 x\na:m=2 x\na:m=4 x\n", "f.txt:5: 'a:m=2' is out of order or there twice"},
       {head + "a:m=1\n", "f.txt:3: not 'key value'"},
       {head + "\n", "f.txt:3: not 'key value'"},
       {head + " a:m=1 x\n", "f.txt:3: not 'key value'"},
@@ -152,7 +122,8 @@ TEST(GoldenFile, HostileInputGetsOneLineWithPlaceAndRemedy) {
 }
 
 TEST(GoldenFile, AFailedWriteLeavesTheOldFileAndNoOther) {
-  Folder folder;
+  const Scratch scratch;
+  const fs::path& folder = scratch.path;
   const GoldenFile old{.kind = "truth", .facts = {{"oracle", "1"}}, .lines = {{"a:m=1", "old"}}};
   GoldenFile large = old;
   large.lines["a:m=2"] = std::string(100000, 'x');
@@ -167,7 +138,7 @@ TEST(GoldenFile, AFailedWriteLeavesTheOldFileAndNoOther) {
   setrlimit(RLIMIT_FSIZE, &limit);
   EXPECT_THAT(message, HasSubstr("a.txt: cannot be written: File too large"));
   EXPECT_EQ(read_golden_file(folder / "a.txt", "truth"), old);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 
   write_text(folder / "file", "in the way");
   EXPECT_THAT(message_of([&] { write_golden_file(folder / "file" / "a.txt", old); }), HasSubstr("cannot be written"));
@@ -189,7 +160,7 @@ TEST(TruthGoldens, KeyLeavesKernelAndPlacementOut) {
 TEST(TruthGoldens, AreTheOraclesAnswersOfEverySeed) {
   const OpRegistry ops = registry();
   std::vector<std::string> seen;
-  const auto files = compute_truths(ops, Tier::ci, 2, {}, [&](const TruthProgress& at) { seen.push_back(at.next); });
+  const auto files = compute_truths(ops, cases_of(ops), 2, [&](const TruthProgress& at) { seen.push_back(at.next); });
   ASSERT_EQ(files.size(), 1u);
   const TruthFile& file = files.at("double");
   EXPECT_EQ(file.oracle_version, 3);
@@ -206,9 +177,9 @@ TEST(TruthGoldens, AreTheOraclesAnswersOfEverySeed) {
     references.push_back(r);
   }
   EXPECT_EQ(seeds, truth_of(references));
-  EXPECT_EQ(
-      compute_truths(ops, Tier::ci, 1, [](const Case& c) { return c.integer("n") == 5; }, {}).at("double").cases.size(),
-      1u);
+  const auto none = compute_truths(ops, {}, 1, {});
+  ASSERT_EQ(none.size(), 1u) << "an op without a case has a file all the same";
+  EXPECT_TRUE(none.at("double").cases.empty());
 }
 
 TEST(TruthGoldens, FileReadsBackAndHostileLinesDoNot) {
@@ -235,38 +206,40 @@ TEST(TruthGoldens, FileReadsBackAndHostileLinesDoNot) {
 }
 
 TEST(TruthGoldens, FindSaysWhyThereIsNone) {
-  Folder folder;
+  const Scratch scratch;
+  const fs::path& folder = scratch.path;
   const OpRegistry ops = registry();
-  EXPECT_THAT(TruthGoldens::load(folder.path(), ops).find("double/k:n=5").absent, HasSubstr("has no truth golden"));
-  apply_changes(plan_truth_update(folder.path(), truths(ops), Extent::complete), false);
-  const TruthGoldens goldens = TruthGoldens::load(folder.path(), ops);
+  EXPECT_THAT(TruthGoldens::load(folder, ops).find("double/k:n=5").absent, HasSubstr("has no truth golden"));
+  apply_changes(plan_truth_update(folder, truths(ops), Extent::complete), false);
+  const TruthGoldens goldens = TruthGoldens::load(folder, ops);
   ASSERT_NE(goldens.find("double/k:n=5,place=start").truth, nullptr);
   EXPECT_EQ(*goldens.find("double/k:n=5").truth, truths(ops).at("double").cases.at("double:n=5"));
   EXPECT_EQ(goldens.find("double/k:n=6").absent, "no truth golden of this case");
-  const TruthGoldens::Found other = TruthGoldens::load(folder.path(), registry(4)).find("double/k:n=5");
+  const TruthGoldens::Found other = TruthGoldens::load(folder, registry(4)).find("double/k:n=5");
   EXPECT_EQ(other.truth, nullptr);
   EXPECT_THAT(other.absent, HasSubstr("oracle version 3, this build has 4"));
   fs::rename(folder / "double.txt", folder / "kept");
   write_text(folder / "double.txt",
              "# assay truth golden, format 1\n# oracle 3\nsoftmax:n=5 0123456789abcdef elements=5 straddling=0\n");
-  EXPECT_THAT(message_of([&] { TruthGoldens::load(folder.path(), ops); }), HasSubstr("not a case of this op"));
+  EXPECT_THAT(message_of([&] { TruthGoldens::load(folder, ops); }), HasSubstr("not a case of this op"));
 }
 
 // ---- updates ----
 
 TEST(GoldenUpdate, VerifyDiffAndUpdateAreOnePlan) {
-  Folder folder;
+  const Scratch scratch;
+  const fs::path& folder = scratch.path;
   const OpRegistry ops = registry();
-  auto changes = plan_truth_update(folder.path(), truths(ops), Extent::complete);
+  auto changes = plan_truth_update(folder, truths(ops), Extent::complete);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_TRUE(changes[0].is_new);
   EXPECT_THAT(diff_text(changes), HasSubstr("double.txt: 3 added, 0 changed, 0 removed\n+ # oracle 3\n+ double:n=0 "));
   apply_changes(changes, false);
-  EXPECT_TRUE(plan_truth_update(folder.path(), truths(ops), Extent::complete).empty()) << "verified";
+  EXPECT_TRUE(plan_truth_update(folder, truths(ops), Extent::complete).empty()) << "verified";
   EXPECT_EQ(diff_text({}), "");
 
   // An oracle whose answer moved without anyone saying so.
-  changes = plan_truth_update(folder.path(), truths(registry(3, 2.5)), Extent::complete);
+  changes = plan_truth_update(folder, truths(registry(3, 2.5)), Extent::complete);
   const std::string before = truth_file_from(changes.at(0).before, "f").cases.at("double:n=5").hash;
   const std::string after = truth_file_from(changes.at(0).after, "f").cases.at("double:n=5").hash;
   const std::string text = diff_text(changes);
@@ -277,31 +250,33 @@ TEST(GoldenUpdate, VerifyDiffAndUpdateAreOnePlan) {
   auto files = truths(ops);
   files["double"].cases.erase("double:n=0");
   files["double"].cases["double:n=6"] = files["double"].cases["double:n=5"];
-  changes = plan_truth_update(folder.path(), files, Extent::complete);
+  changes = plan_truth_update(folder, files, Extent::complete);
   EXPECT_THAT(diff_text(changes), HasSubstr("1 added, 0 changed, 1 removed\n+ double:n=6 "));
   EXPECT_THAT(diff_text(changes), HasSubstr("\n- double:n=0 "));
-  changes = plan_truth_update(folder.path(), files, Extent::partial);
+  changes = plan_truth_update(folder, files, Extent::partial);
   EXPECT_THAT(diff_text(changes), HasSubstr("1 added, 0 changed, 0 removed"));
 }
 
 TEST(GoldenUpdate, PartialKeepsOthersAndRefusesToMislabelThem) {
-  Folder folder;
-  apply_changes(plan_truth_update(folder.path(), truths(registry()), Extent::complete), false);
+  const Scratch scratch;
+  const fs::path& folder = scratch.path;
+  apply_changes(plan_truth_update(folder, truths(registry()), Extent::complete), false);
   auto other_version = truths(registry(4));
-  EXPECT_THAT(message_of([&] { plan_truth_update(folder.path(), other_version, Extent::partial); }),
+  EXPECT_THAT(message_of([&] { plan_truth_update(folder, other_version, Extent::partial); }),
               HasSubstr("update without a filter"));
-  EXPECT_EQ(plan_truth_update(folder.path(), other_version, Extent::complete).size(), 1u);
+  EXPECT_EQ(plan_truth_update(folder, other_version, Extent::complete).size(), 1u);
   std::map<std::string, TruthFile> nothing{{"double", {.oracle_version = 4}}};
-  EXPECT_TRUE(plan_truth_update(folder.path(), nothing, Extent::partial).empty());
+  EXPECT_TRUE(plan_truth_update(folder, nothing, Extent::partial).empty());
 }
 
 TEST(GoldenUpdate, AFileWithoutItsOpIsRemoved) {
-  Folder folder;
-  apply_changes(plan_truth_update(folder.path(), truths(registry()), Extent::complete), false);
+  const Scratch scratch;
+  const fs::path& folder = scratch.path;
+  apply_changes(plan_truth_update(folder, truths(registry()), Extent::complete), false);
   fs::copy(folder / "double.txt", folder / "gone.txt");
   write_text(folder / "README.md", "not a golden");
-  EXPECT_TRUE(plan_truth_update(folder.path(), truths(registry()), Extent::partial).empty());
-  const auto changes = plan_truth_update(folder.path(), truths(registry()), Extent::complete);
+  EXPECT_TRUE(plan_truth_update(folder, truths(registry()), Extent::partial).empty());
+  const auto changes = plan_truth_update(folder, truths(registry()), Extent::complete);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_THAT(diff_text(changes), HasSubstr("gone.txt: 0 added, 0 changed, 3 removed"));
   apply_changes(changes, false);
@@ -310,17 +285,19 @@ TEST(GoldenUpdate, AFileWithoutItsOpIsRemoved) {
 }
 
 TEST(GoldenUpdate, RefusesInCiBeforeItWrites) {
-  Folder folder;
-  const auto changes = plan_truth_update(folder.path(), truths(registry()), Extent::complete);
+  const Scratch scratch;
+  const fs::path& folder = scratch.path;
+  const auto changes = plan_truth_update(folder, truths(registry()), Extent::complete);
   EXPECT_THAT(message_of([&] { apply_changes(changes, true); }), HasSubstr("CI is set"));
   EXPECT_THAT(message_of([&] { apply_changes({}, true); }), HasSubstr("CI is set"));
   EXPECT_FALSE(fs::exists(folder / "double.txt"));
 }
 
 TEST(GoldenUpdate, AMalformedFileIsNamedNotOverwritten) {
-  Folder folder;
+  const Scratch scratch;
+  const fs::path& folder = scratch.path;
   write_text(folder / "double.txt", "garbage\n");
-  EXPECT_THAT(message_of([&] { plan_truth_update(folder.path(), truths(registry()), Extent::complete); }),
+  EXPECT_THAT(message_of([&] { plan_truth_update(folder, truths(registry()), Extent::complete); }),
               HasSubstr("double.txt:1: the first line must be"));
   EXPECT_EQ(content_of(folder / "double.txt"), "garbage\n");
 }

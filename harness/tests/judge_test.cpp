@@ -20,7 +20,7 @@ JudgeSettings settings() {
   return {.judge_program = kBuild / "bin/assay-judge",
           .worker_program = kBuild / "bin/assay-worker",
           .threads = 2,
-          .deadline_seconds = 1.5,
+          .deadline_seconds = 5,
           .memory_limit_bytes = 256u << 20};
 }
 
@@ -160,6 +160,20 @@ TEST(Judge, ReadingCAtBetaZeroIsWrongAndNotUnwritten) {
   EXPECT_NE(zero.reason.find("accuracy"), std::string::npos) << details(zero);
   const Record one = concluded(judge.check(kernel, ops.parse_case("gemm:m=9,n=7,k=5,beta=1,dtype=f32")));
   EXPECT_EQ(one.verdict, Verdict::pass) << details(one);
+}
+
+TEST(Judge, ACaseThatFitsAddressesButNotMemoryIsNotBegun) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const auto kernel = judge.load(module_named("good")).at(0);
+  try {
+    // 256 GiB of input: half of what can be addressed.
+    judge.check(kernel, ops.parse_case("reduce:kind=max,outer=1,n=68719476736,dtype=f32"));
+    ADD_FAILURE() << "was judged";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("MiB are available"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(concluded(judge.check(kernel, ops.parse_case(kNormal))).verdict, Verdict::pass) << "the judge goes on";
 }
 
 TEST(Judge, AWorkerKilledFromOutsideCostsNothing) {

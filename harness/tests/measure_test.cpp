@@ -16,37 +16,13 @@
 #include "measure/flush.h"
 #include "measure/samples_file.h"
 #include "measure/summary.h"
+#include "scratch.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "assay-measure-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Error("mkdtemp failed");
-    path = name;
-  }
-  ~Scratch() { fs::remove_all(path); }
-  fs::path path;
-};
-
-void write(const fs::path& file, const std::string& content) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary) << content;
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "no UsageError";
-}
 
 void spin_us(double us) {
   const int64_t end = now_ns() + static_cast<int64_t>(us * 1e3);
@@ -69,7 +45,7 @@ TEST(Summary, QuantilesAreType7) {
 }
 
 TEST(Summary, PlantedTailShowsAndNothingIsTrimmed) {
-  SampleSet set{.batch = 2, .quantum_ns = 30};
+  SampleSet set{.batch = 2, .coarse = true, .quantum_ns = 30};
   for (int i = 0; i < 95; ++i) set.nanoseconds.push_back(20'000);
   for (int i = 0; i < 4; ++i) set.nanoseconds.push_back(22'000);
   set.nanoseconds.push_back(2'000'000);  // one stall
@@ -83,6 +59,7 @@ TEST(Summary, PlantedTailShowsAndNothingIsTrimmed) {
   EXPECT_DOUBLE_EQ(summary.tail_mass, 0.05);
   EXPECT_DOUBLE_EQ(summary.quantum_us, 0.03);
   EXPECT_EQ(summary.batch, 2);
+  EXPECT_TRUE(summary.coarse);
   EXPECT_EQ(summary.metric, "warm");
   EXPECT_EQ(summary.samples_file, "samples/x.bin");
   EXPECT_THROW(summarize("warm", SampleSet{}, ""), Error);
@@ -282,12 +259,12 @@ TEST(SamplesFile, RandomDamageIsReadOrRefused) {
 TEST(Environment, FactsOfAFakeMachine) {
   Scratch scratch;
   const fs::path& root = scratch.path;
-  write(root / "proc/cpuinfo",
-        "processor\t: 0\nmodel\t\t: 7\nmodel name\t: Fake \xFF CPU\nflags\t\t: fpu avx2 fma hypervisor avx512f\n");
-  write(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
-  write(root / "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
-  write(root / "sys/devices/system/cpu/cpuidle/ignored", "");
-  write(root / "etc/os-release", "NAME=x\nPRETTY_NAME=\"Some Linux 1\"\n");
+  write_text(root / "proc/cpuinfo",
+             "processor\t: 0\nmodel\t\t: 7\nmodel name\t: Fake \xFF CPU\nflags\t\t: fpu avx2 fma hypervisor avx512f\n");
+  write_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  write_text(root / "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
+  write_text(root / "sys/devices/system/cpu/cpuidle/ignored", "");
+  write_text(root / "etc/os-release", "NAME=x\nPRETTY_NAME=\"Some Linux 1\"\n");
   const Facts facts = environment_facts(root);
   EXPECT_EQ(facts.at("cpu.model"), "Fake \xEF\xBF\xBD CPU");
   EXPECT_EQ(facts.at("cpu.instruction_sets"), "fma avx2 avx512f");
@@ -316,12 +293,12 @@ TEST(Environment, TelemetryOfAFakeMachine) {
   Scratch scratch;
   const fs::path& root = scratch.path;
   const auto reading = [&](const std::string& stat, int pressure, int throttled) {
-    write(root / "proc/stat", stat);
-    write(root / "proc/pressure/cpu",
-          "some avg10=1.00 avg60=0 avg300=0 total=" + std::to_string(pressure) + "\nfull avg10=0.00 total=99\n");
-    write(root / "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", std::to_string(throttled));
-    write(root / "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "3");
-    write(root / "proc/self/sched", "x (1, #threads: 1)\n---\nse.nr_migrations      :    4\n");
+    write_text(root / "proc/stat", stat);
+    write_text(root / "proc/pressure/cpu",
+               "some avg10=1.00 avg60=0 avg300=0 total=" + std::to_string(pressure) + "\nfull avg10=0.00 total=99\n");
+    write_text(root / "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", std::to_string(throttled));
+    write_text(root / "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "3");
+    write_text(root / "proc/self/sched", "x (1, #threads: 1)\n---\nse.nr_migrations      :    4\n");
     return read_telemetry(root);
   };
   const Telemetry before = reading("cpu  10 0 10 70 0 0 0 10 5 0\ncpu0 1 2\n", 100, 0);

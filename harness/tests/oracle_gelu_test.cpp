@@ -8,21 +8,16 @@
 #include "core/error.h"
 #include "mpfr_value.h"
 #include "oracle_run.h"
+#include "oracle_suite.h"
 #include "reference/bias_gelu/oracle.h"
 
 namespace assay {
-std::unique_ptr<Op> make_bias_gelu_op();
-
 namespace {
 
 using namespace testing;
 
-const Op& op() {
-  static const std::unique_ptr<Op> gelu = make_bias_gelu_op();
-  return *gelu;
-}
-
-Case case_of(const std::string& fields) { return op().make(parse_id("bias_gelu:" + fields).fields); }
+const Op& op() { return registry().named("bias_gelu"); }
+Case case_of(const std::string& fields) { return registry().parse_case("bias_gelu:" + fields); }
 
 Big pi() { return Big(4) * Big(1).apply(mpfr_atan); }
 
@@ -189,41 +184,21 @@ std::vector<ErrorSummary> judged(const Case& c, const Variant& v, uint64_t seed)
 }
 
 TEST(GeluBound, CorrectImplementationsNeverFail) {
-  int64_t judged_cases = 0, elements = 0;
-  double max_q = 0;
-  for (const Case& c : op().cases(Tier::nightly)) {
-    if (c.integer("rows") * c.integer("cols") > 6000) continue;
-    for (const Variant& v : {Variant{}, Variant{.how = How::sigmoid}, Variant{.how = How::series_erf}}) {
-      if (v.how == How::series_erf && c.word("dtype") == "f64") continue;  // not that accurate, by design
-      for (uint64_t seed = 1; seed <= 2; ++seed) {
-        const auto summaries = judged(c, v, seed);
-        ASSERT_EQ(failures(summaries), 0) << c.id() << " seed " << seed << ": " << first_failure(summaries);
-        ++judged_cases;
-        elements += summaries[0].elements - summaries[0].no_evidence;
-        if (c.word("fill") == "normal" && c.word("dtype") == "f32") max_q = std::max(max_q, summaries[0].max_q);
-      }
-    }
-  }
-  std::printf("  %lld cases, %lld elements, largest |error| / bound %.3f\n", static_cast<long long>(judged_cases),
-              static_cast<long long>(elements), max_q);
-  EXPECT_GT(max_q, 0.05) << "a bound this loose finds little";
-  EXPECT_GT(judged_cases, 2000);
-  EXPECT_GT(elements, 1000000);
+  const std::vector<Variant> right{{}, {.how = How::sigmoid}, {.how = How::series_erf}};
+  const auto applies = [](const Case& c, const Variant& v) {
+    return v.how != How::series_erf || c.word("dtype") != "f64";  // not that accurate, by design
+  };
+  expect_right_everywhere(op(), right, 2000, judged, applies);
 }
 
 TEST(GeluBound, WrongImplementationsFailInTheSmokeTier) {
-  const std::pair<const char*, Variant> wrong[] = {
+  const std::vector<std::pair<const char*, Variant>> wrong{
       {"the other form", {.swap_forms = true}},       {"bias missing", {.use_bias = false}},
       {"bias indexed by row", {.bias_by_row = true}}, {"sigmoid approximation x s(1.702 x)", {.how = How::quick}},
       {"cubic term 0.0447", {.cubic = 0.0447}},       {"x + bias rounded to bf16", {.sum_in_16_bits = true}},
       {"NaN swallowed", {.nan_is_zero = true}},
   };
-  for (const auto& [what, variant] : wrong) {
-    int killed_by = 0;
-    for (const Case& c : op().cases(Tier::smoke)) killed_by += failures(judged(c, variant, 1)) > 0 ? 1 : 0;
-    EXPECT_GT(killed_by, 0) << what << " passes every case of the smoke tier";
-    std::printf("  %-34s fails %d smoke cases\n", what, killed_by);
-  }
+  expect_smoke_sees(op(), wrong, judged);
 }
 
 TEST(Gelu, OverflowOfTheSumIsNoEvidenceButAnInfinityIs) {
@@ -242,16 +217,7 @@ TEST(Gelu, OverflowOfTheSumIsNoEvidenceButAnInfinityIs) {
 }
 
 TEST(Gelu, TiersAreSubsets) {
-  const auto smoke = op().cases(Tier::smoke), ci = op().cases(Tier::ci), nightly = op().cases(Tier::nightly);
-  const auto contains = [](const std::vector<Case>& all, const std::vector<Case>& some) {
-    return std::all_of(some.begin(), some.end(),
-                       [&](const Case& c) { return std::find(all.begin(), all.end(), c) != all.end(); });
-  };
-  EXPECT_TRUE(contains(ci, smoke));
-  EXPECT_TRUE(contains(nightly, ci));
-  EXPECT_GE(smoke.size(), 25u);
-  EXPECT_GE(ci.size(), 190u);
-  EXPECT_GE(nightly.size(), 2 * ci.size());
+  expect_tiers_nest(op(), 190);
   EXPECT_THROW(case_of("rows=1,cols=1,dtype=f32"), UsageError);  // the form has no default
   EXPECT_THROW(op().tensors(case_of("rows=1,cols=1,form=erf,dtype=f32,fill=large")), UsageError);
 }

@@ -8,8 +8,10 @@
 #include "core/error.h"
 #include "mpfr_value.h"
 #include "oracle_problem.h"
+#include "oracle_suite.h"
 #include "reference/gemm_int8/gemm_int8.h"
 #include "reference/gemm_int8/oracle.h"
+#include "scratch.h"
 
 namespace assay {
 namespace {
@@ -146,17 +148,10 @@ TEST(GemmInt8Oracle, SameBitsForAnyThreadCount) {
 }
 
 TEST(GemmInt8Oracle, RefusesWhatInt32CannotHold) {
-  const auto error = [](const std::string& fields) -> std::string {
-    try {
-      op().tensors(parse(fields));
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(error("m=1,n=1,k=131071,fill=int8_full"), "");
+  const auto error = [](const std::string& fields) { return message_of([&] { op().tensors(parse(fields)); }); };
+  EXPECT_EQ(error("m=1,n=1,k=131071,fill=int8_full"), "no UsageError");
   EXPECT_NE(error("m=1,n=1,k=131072,fill=int8_full").find("give at most 131071"), std::string::npos);
-  EXPECT_EQ(error("m=1,n=1,k=33025,za=-128,zb=127,fill=int8_full"), "");
+  EXPECT_EQ(error("m=1,n=1,k=33025,za=-128,zb=127,fill=int8_full"), "no UsageError");
   EXPECT_NE(error("m=1,n=1,k=33026,za=-128,zb=127,fill=int8_full").find("give at most 33025"), std::string::npos);
   EXPECT_NE(error("m=1,n=1,k=1,za=128").find("field 'za' = 128 is above 127"), std::string::npos);
   EXPECT_NE(error("m=1,n=1,k=1,fill=special").find("no meaning for int8"), std::string::npos);
@@ -224,15 +219,7 @@ TEST(GemmInt8Bounds, CapsRefuseTooMuch) {
   EXPECT_NE(violation([](auto& a) { a.split_k = 4; }), "");
 }
 
-TEST(GemmInt8Cases, TiersNestAndAreLargeEnough) {
-  const auto smoke = op().cases(Tier::smoke), ci = op().cases(Tier::ci), nightly = op().cases(Tier::nightly);
-  EXPECT_GE(smoke.size(), 25u);
-  EXPECT_GE(ci.size(), 180u);
-  EXPECT_GE(nightly.size(), 2 * ci.size());
-  for (const Case& c : smoke) EXPECT_EQ(std::count(ci.begin(), ci.end(), c), 1) << c.id();
-  for (const Case& c : ci) EXPECT_EQ(std::count(nightly.begin(), nightly.end(), c), 1) << c.id();
-  for (const Case& c : nightly) EXPECT_EQ(op().tensors(c).size(), 6u) << c.id();
-}
+TEST(GemmInt8Cases, TiersNestAndAreLargeEnough) { testing::expect_tiers_nest(op(), 180, 6); }
 
 TEST(GemmInt8Cases, OutputsProveSomething) {
   EXPECT_EQ(testing::mistrusted(op(), op().cases(Tier::ci)), std::vector<std::string>{});

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "gemm_matrices.h"
 #include "mpfr_value.h"
+#include "oracle_suite.h"
 #include "reference/gemm/gemm.h"
 #include "reference/gemm/oracle.h"
 
@@ -132,23 +133,7 @@ TEST(GemmOracle, ScalarsOutsideTheTypeAreRefusedWithARemedy) {
   gemm_op().tensors(gemm_case("m=1,n=1,k=1,alpha=0.1,dtype=f64"));
 }
 
-TEST(GemmCases, TiersNestAndAreLargeEnough) {
-  const auto ids = [](Tier tier) {
-    std::vector<std::string> all;
-    for (const Case& c : gemm_op().cases(tier)) all.push_back(c.id());
-    return all;
-  };
-  const auto smoke = ids(Tier::smoke), ci = ids(Tier::ci), nightly = ids(Tier::nightly);
-  EXPECT_GE(smoke.size(), 25u);
-  EXPECT_GE(ci.size(), 250u);
-  EXPECT_GE(nightly.size(), 2 * ci.size());
-  for (const std::string& id : smoke) EXPECT_EQ(std::count(ci.begin(), ci.end(), id), 1) << id;
-  for (const std::string& id : ci) EXPECT_EQ(std::count(nightly.begin(), nightly.end(), id), 1) << id;
-  for (const std::string& id : nightly) {
-    EXPECT_EQ(testing::registry().parse_case(id).id(), id);
-    EXPECT_EQ(gemm_op().tensors(testing::registry().parse_case(id)).size(), 3u);
-  }
-}
+TEST(GemmCases, TiersNestAndAreLargeEnough) { testing::expect_tiers_nest(gemm_op(), 250, 3); }
 
 TEST(GemmCases, OutputsProveSomething) {
   EXPECT_EQ(testing::mistrusted(gemm_op(), gemm_op().cases(Tier::ci)), std::vector<std::string>{});

@@ -8,20 +8,16 @@
 #include "core/error.h"
 #include "mpfr_value.h"
 #include "oracle_run.h"
+#include "oracle_suite.h"
+#include "scratch.h"
 
 namespace assay {
-std::unique_ptr<Op> make_layernorm_residual_op();
-
 namespace {
 
 using namespace testing;
 
-const Op& op() {
-  static const std::unique_ptr<Op> layernorm = make_layernorm_residual_op();
-  return *layernorm;
-}
-
-Case case_of(const std::string& fields) { return op().make(parse_id("layernorm_residual:" + fields).fields); }
+const Op& op() { return registry().named("layernorm_residual"); }
+Case case_of(const std::string& fields) { return registry().parse_case("layernorm_residual:" + fields); }
 
 // ---- exact values ----
 
@@ -190,32 +186,13 @@ std::vector<ErrorSummary> judged(const Case& c, const Variant& v, uint64_t seed)
 }
 
 TEST(LayernormBound, CorrectImplementationsNeverFail) {
-  int64_t judged_cases = 0, elements = 0;
-  double max_q = 0;
-  for (const Case& c : op().cases(Tier::nightly)) {
-    if (c.integer("rows") * c.integer("cols") > 6000) continue;
-    for (const Variant& v : {Variant{}, Variant{.order = Order::backward_lanes}, Variant{.order = Order::pairwise},
-                             Variant{.moments = Moments::welford}}) {
-      for (uint64_t seed = 1; seed <= 2; ++seed) {
-        const auto summaries = judged(c, v, seed);
-        ASSERT_EQ(failures(summaries), 0) << c.id() << " seed " << seed << ": " << first_failure(summaries);
-        ++judged_cases;
-        for (const ErrorSummary& s : summaries) {
-          elements += s.elements - s.no_evidence;
-          if (c.word("fill") == "normal" && c.word("dtype") == "f32") max_q = std::max(max_q, s.max_q);
-        }
-      }
-    }
-  }
-  std::printf("  %lld cases, %lld elements, largest |error| / bound %.3f\n", static_cast<long long>(judged_cases),
-              static_cast<long long>(elements), max_q);
-  EXPECT_GT(max_q, 0.05) << "a bound this loose finds little";
-  EXPECT_GT(judged_cases, 3000);
-  EXPECT_GT(elements, 1000000);
+  const std::vector<Variant> right{
+      {}, {.order = Order::backward_lanes}, {.order = Order::pairwise}, {.moments = Moments::welford}};
+  expect_right_everywhere(op(), right, 3000, judged);
 }
 
 TEST(LayernormBound, WrongImplementationsFailInTheSmokeTier) {
-  const std::pair<const char*, Variant> wrong[] = {
+  const std::vector<std::pair<const char*, Variant>> wrong{
       {"one-pass variance", {.moments = Moments::one_pass}},
       {"eps outside the root", {.epsilon_inside = false}},
       {"eps ignored", {.use_epsilon = false}},
@@ -227,23 +204,11 @@ TEST(LayernormBound, WrongImplementationsFailInTheSmokeTier) {
       {"parameters indexed by row", {.parameters_by_row = true}},
       {"x + residual rounded to bf16", {.sum_in_16_bits = true}},
   };
-  for (const auto& [what, variant] : wrong) {
-    int killed_by = 0;
-    for (const Case& c : op().cases(Tier::smoke)) killed_by += failures(judged(c, variant, 1)) > 0 ? 1 : 0;
-    EXPECT_GT(killed_by, 0) << what << " passes every case of the smoke tier";
-    std::printf("  %-34s fails %d smoke cases\n", what, killed_by);
-  }
+  expect_smoke_sees(op(), wrong, judged);
 }
 
 TEST(Layernorm, FieldsAreChecked) {
-  const auto message = [](const std::string& fields) -> std::string {
-    try {
-      op().tensors(case_of(fields));
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "";
-  };
+  const auto message = [](const std::string& fields) { return message_of([&] { op().tensors(case_of(fields)); }); };
   EXPECT_NE(message("rows=1,cols=1,dtype=f32,eps=0").find("'eps'"), std::string::npos);
   EXPECT_NE(message("rows=1,cols=1,dtype=f32,eps=nan").find("'eps'"), std::string::npos);
   EXPECT_NE(message("rows=1,cols=0,dtype=f32").find("'cols'"), std::string::npos);
@@ -254,18 +219,7 @@ TEST(Layernorm, FieldsAreChecked) {
   EXPECT_EQ(tensors[4].dtype, DType::f32);
 }
 
-TEST(Layernorm, TiersAreSubsets) {
-  const auto smoke = op().cases(Tier::smoke), ci = op().cases(Tier::ci), nightly = op().cases(Tier::nightly);
-  const auto contains = [](const std::vector<Case>& all, const std::vector<Case>& some) {
-    return std::all_of(some.begin(), some.end(),
-                       [&](const Case& c) { return std::find(all.begin(), all.end(), c) != all.end(); });
-  };
-  EXPECT_TRUE(contains(ci, smoke));
-  EXPECT_TRUE(contains(nightly, ci));
-  EXPECT_GE(smoke.size(), 25u);
-  EXPECT_GE(ci.size(), 190u);
-  EXPECT_GE(nightly.size(), 2 * ci.size());
-}
+TEST(Layernorm, TiersAreSubsets) { expect_tiers_nest(op(), 190); }
 
 }  // namespace
 }  // namespace assay

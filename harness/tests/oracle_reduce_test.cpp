@@ -7,6 +7,7 @@
 
 #include "mpfr_value.h"
 #include "oracle_problem.h"
+#include "oracle_suite.h"
 #include "reference/reduce/oracle.h"
 
 namespace assay {
@@ -268,15 +269,7 @@ TEST(ReduceBounds, CapsRefuseTooMuch) {
   EXPECT_NE(op().cap_violation(plain_contract(ASSAY_ACC_F16, 32, 16)), "");
 }
 
-TEST(ReduceCases, TiersNestAndAreLargeEnough) {
-  const auto smoke = op().cases(Tier::smoke), ci = op().cases(Tier::ci), nightly = op().cases(Tier::nightly);
-  EXPECT_GE(smoke.size(), 25u);
-  EXPECT_GE(ci.size(), 190u);
-  EXPECT_GE(nightly.size(), 2 * ci.size());
-  for (const Case& c : smoke) EXPECT_EQ(std::count(ci.begin(), ci.end(), c), 1) << c.id();
-  for (const Case& c : ci) EXPECT_EQ(std::count(nightly.begin(), nightly.end(), c), 1) << c.id();
-  for (const Case& c : nightly) EXPECT_EQ(op().tensors(c).size(), 2u) << c.id();
-}
+TEST(ReduceCases, TiersNestAndAreLargeEnough) { testing::expect_tiers_nest(op(), 190, 2); }
 
 TEST(ReduceCases, OutputsProveSomething) {
   EXPECT_EQ(testing::mistrusted(op(), op().cases(Tier::ci)), std::vector<std::string>{});

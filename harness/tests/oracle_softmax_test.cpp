@@ -7,22 +7,18 @@
 #include "core/error.h"
 #include "mpfr_value.h"
 #include "oracle_run.h"
+#include "oracle_suite.h"
+#include "scratch.h"
 
 namespace assay {
-std::unique_ptr<Op> make_softmax_op();
-
 namespace {
 
 using namespace testing;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-const Op& op() {
-  static const std::unique_ptr<Op> softmax = make_softmax_op();
-  return *softmax;
-}
-
-Case case_of(const std::string& fields) { return op().make(parse_id("softmax:" + fields).fields); }
+const Op& op() { return registry().named("softmax"); }
+Case case_of(const std::string& fields) { return registry().parse_case("softmax:" + fields); }
 
 std::vector<double> mask_of(const Case& c, const Inputs& inputs) {
   return c.word("mask") == "additive" ? inputs.values("mask") : std::vector<double>();
@@ -180,30 +176,12 @@ std::vector<ErrorSummary> judged(const Case& c, const Variant& v, uint64_t seed)
 }
 
 TEST(SoftmaxBound, CorrectImplementationsNeverFail) {
-  int64_t judged_cases = 0, elements = 0;
-  double max_q = 0;
-  for (const Case& c : op().cases(Tier::nightly)) {
-    if (c.integer("rows") * c.integer("cols") > 6000) continue;
-    for (const Variant& v : {Variant{}, Variant{.order = Order::backward_lanes}, Variant{.order = Order::pairwise},
-                             Variant{.online = true}}) {
-      for (uint64_t seed = 1; seed <= 2; ++seed) {
-        const auto summaries = judged(c, v, seed);
-        ASSERT_EQ(failures(summaries), 0) << c.id() << " seed " << seed << ": " << first_failure(summaries);
-        ++judged_cases;
-        if (c.word("fill") == "normal" && c.word("dtype") == "f32") max_q = std::max(max_q, summaries[0].max_q);
-        elements += summaries[0].elements - summaries[0].no_evidence;
-      }
-    }
-  }
-  EXPECT_GT(max_q, 0.05) << "a bound this loose finds little";
-  std::printf("  %lld cases, %lld elements, largest |error| / bound %.3f\n", static_cast<long long>(judged_cases),
-              static_cast<long long>(elements), max_q);
-  EXPECT_GT(judged_cases, 3000);
-  EXPECT_GT(elements, 1000000);
+  const std::vector<Variant> right{{}, {.order = Order::backward_lanes}, {.order = Order::pairwise}, {.online = true}};
+  expect_right_everywhere(op(), right, 3000, judged);
 }
 
 TEST(SoftmaxBound, WrongImplementationsFailInTheSmokeTier) {
-  const std::pair<const char*, Variant> wrong[] = {
+  const std::vector<std::pair<const char*, Variant>> wrong{
       {"no max subtraction", {.subtract_max = false}},
       {"maximum starts from 0", {.first_max = 0}},
       {"last column left out of the sum", {.last_column_in_sum = false}},
@@ -212,23 +190,11 @@ TEST(SoftmaxBound, WrongImplementationsFailInTheSmokeTier) {
       {"NaN swallowed", {.nan_is_dropped = true}},
       {"online without rescaling", {.online = true, .online_rescales = false}},
   };
-  for (const auto& [what, variant] : wrong) {
-    int killed_by = 0;
-    for (const Case& c : op().cases(Tier::smoke)) killed_by += failures(judged(c, variant, 1)) > 0 ? 1 : 0;
-    EXPECT_GT(killed_by, 0) << what << " passes every case of the smoke tier";
-    std::printf("  %-34s fails %d smoke cases\n", what, killed_by);
-  }
+  expect_smoke_sees(op(), wrong, judged);
 }
 
 TEST(Softmax, ShapesAndFillsAreChecked) {
-  const auto message = [](const std::string& fields) -> std::string {
-    try {
-      op().tensors(case_of(fields));
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "";
-  };
+  const auto message = [](const std::string& fields) { return message_of([&] { op().tensors(case_of(fields)); }); };
   EXPECT_NE(message("rows=1,cols=1,dtype=f32,fill=nrmal").find("not one of normal, uniform"), std::string::npos);
   EXPECT_NE(message("rows=1,cols=1,dtype=f32,scale=inf").find("not finite"), std::string::npos);
   EXPECT_NE(message("rows=1,cols=1,dtype=i8").find("not one of f64"), std::string::npos);
@@ -287,16 +253,7 @@ TEST(Softmax, CapsNameTheirReason) {
 }
 
 TEST(Softmax, TiersAreSubsetsAndUnknownDepthIsWeak) {
-  const auto smoke = op().cases(Tier::smoke), ci = op().cases(Tier::ci), nightly = op().cases(Tier::nightly);
-  const auto contains = [](const std::vector<Case>& all, const std::vector<Case>& some) {
-    return std::all_of(some.begin(), some.end(),
-                       [&](const Case& c) { return std::find(all.begin(), all.end(), c) != all.end(); });
-  };
-  EXPECT_TRUE(contains(ci, smoke));
-  EXPECT_TRUE(contains(nightly, ci));
-  EXPECT_GE(smoke.size(), 25u);
-  EXPECT_GE(ci.size(), 190u);
-  EXPECT_GE(nightly.size(), 2 * ci.size());
+  expect_tiers_nest(op(), 190);
   const Case c = case_of("rows=2,cols=8,dtype=f32");
   const Inputs inputs(op(), c);
   const Reference r = op().oracle(c, inputs.views, 1).at(0);

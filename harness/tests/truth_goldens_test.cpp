@@ -1,17 +1,21 @@
-// golden/truth against this build's oracles: every case of the ci tier, and at any thread count the same bits.
+// golden/truth against this build's oracles: every case of any tier and of the bench, and at any thread count the same
+// bits.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "gate/plan.h"
 #include "golden/update.h"
 
 namespace assay {
 namespace {
 
-const std::filesystem::path kFolder = std::filesystem::path(ASSAY_SOURCE_DIR) / "golden" / "truth";
+const std::filesystem::path kSource = ASSAY_SOURCE_DIR;
+const std::filesystem::path kFolder = kSource / "golden" / "truth";
 
 TEST(TruthGoldens, AreWhatTheOraclesSay) {
-  const auto computed = compute_truths(make_op_registry(), Tier::ci, 2, {}, {});
+  const OpRegistry ops = make_op_registry();
+  const auto computed = compute_truths(ops, every_case(ops, read_bench(kSource / "ci" / "policy", ops)), 2, {});
   ASSERT_FALSE(computed.empty());
   for (const auto& [op, file] : computed) EXPECT_GE(file.cases.size(), 100u) << op;
   EXPECT_EQ(diff_text(plan_truth_update(kFolder, computed, Extent::complete)), "")

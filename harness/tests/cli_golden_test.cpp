@@ -1,0 +1,134 @@
+// Goldens through the command: verify, diff, update, and what a run makes of them. Real judge and workers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli_fixture.h"
+#include "record/run_folder.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST_F(Cli, AnOpWhoseTruthGoldenIsMissingIsNotJudged) {
+  const std::string root = tree();
+  const fs::path file = folder / "root" / "golden" / "truth" / "reduce.txt";
+  const std::string base = root + "-base";
+  fs::copy(root, base, fs::copy_options::recursive);
+  fs::remove(file);
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--tier", "ci"}}) {
+    std::vector<std::string> arguments{"--root", root};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramEnd end = check("good", kCase, arguments);
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_THAT(end.output,
+                AllOf(HasSubstr(file.string()), HasSubstr("'" + kAssay + " golden update --filter reduce'")));
+    EXPECT_FALSE(fs::exists(run));
+  }
+  EXPECT_EQ(assay({"repro", kCase, "--module", module("good"), "--root", root}).status, 4);
+  // Judged by a base that has the op, it is the base's that counts; by one that has not, there can be none.
+  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 0);
+  run = (folder / "missing-in-base").string();
+  fs::remove(fs::path(base) / "golden" / "truth" / "reduce.txt");
+  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 0);
+  run = (folder / "registered-in-base").string();
+  fs::create_directories(fs::path(base) / "reference");
+  std::ofstream(fs::path(base) / "reference" / "CMakeLists.txt") << "assay_op(reduce)\n";
+  EXPECT_EQ(check("good", kCase, {"--root", root, "--base", base}).status, 4);
+}
+
+TEST_F(Cli, GoldensAreNotUpdatedInCi) {
+  const ProgramEnd end = run_program({kAssay, "golden", "update"}, {{"CI", "true"}});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("CI is set"));
+}
+
+TEST_F(Cli, ATruthGoldenThatIsWrongIsFoundShownAndPutRight) {
+  const std::string root = tree(), case_id = "reduce:kind=max,n=63,dtype=f32";
+  const fs::path file = folder / "root" / "golden" / "truth" / "reduce.txt";
+  const auto golden = [&](const std::string& what) {
+    return assay({"golden", what, "--root", root, "--filter", case_id});
+  };
+  ASSERT_EQ(golden("verify").status, 0) << golden("verify").output;
+  const std::string good = content_of(file);
+  std::string bad = good;
+  const size_t line = bad.find("\n" + case_id + " ");
+  ASSERT_NE(line, std::string::npos);
+  char& digit = bad[bad.find(' ', line) + 1];
+  digit = digit == '0' ? '1' : '0';
+  std::ofstream(file) << bad;
+  EXPECT_EQ(golden("verify").status, 1);
+  EXPECT_THAT(golden("diff").output, HasSubstr("~ " + case_id));
+  EXPECT_EQ(content_of(file), bad);
+  const ProgramEnd judged = check("good", case_id, {"--root", root});
+  EXPECT_EQ(judged.status, 4);  // the oracle is not what was approved: nothing it says counts
+  EXPECT_THAT(judged.output, HasSubstr("truth"));
+  EXPECT_EQ(golden("update").status, 0);
+  EXPECT_EQ(content_of(file), good);
+}
+
+TEST_F(Cli, ObservedGoldensFollowFromARunAndNoticeAChange) {
+  const std::string root = tree();
+  ASSERT_EQ(check("good", kCase, {"--root", root}).status, 0);
+  const auto golden_bits = [](const std::string& run_folder) {
+    const std::vector<Record> records = read_records(run_folder);
+    for (const CheckResult& result : records.at(0).checks) {
+      if (result.check == "golden-bits") return result.outcome;
+    }
+    throw std::runtime_error("no golden-bits");
+  };
+  EXPECT_EQ(golden_bits(run), Outcome::no_baseline);
+  EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 1);
+  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 0);
+  run = (folder / "approved").string();
+  EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);
+  EXPECT_EQ(golden_bits(run), Outcome::pass);
+
+  const std::string platform = read_run(run).kernels.at(0).platform;
+  const fs::path file = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
+  std::string text = content_of(file);
+  char& digit = text[text.find("bits=") + 5];
+  digit = digit == '0' ? '1' : '0';
+  std::ofstream(file) << text;
+  run = (folder / "changed").string();
+  EXPECT_EQ(check("good", kCase, {"--root", root}).status, 1);
+  EXPECT_EQ(read_records(run).at(0).verdict, Verdict::changed);
+}
+
+TEST_F(Cli, ARunThatLostRecordsApprovesNothing) {
+  const std::string root = tree();
+  ASSERT_EQ(check("good", "reduce:n=1*", {"--root", root}).status, 0);
+  const std::string file = run + "/records.jsonl", whole = content_of(file);
+  const std::vector<std::string> update{"golden", "update", "--root", root, "--run", run};
+  for (const std::string& left :
+       {whole.substr(0, whole.find('\n') + 1), whole.substr(0, whole.size() - 9), whole + "{\"schema\":"}) {
+    std::ofstream(file) << left;
+    const ProgramEnd end = assay(update);
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_THAT(end.output, AllOf(HasSubstr("records.jsonl: holds"), HasSubstr("resume")));
+  }
+  const std::string platform = read_run(run).kernels.at(0).platform;
+  const fs::path golden = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
+  const fs::path source = fs::path(ASSAY_SOURCE_DIR) / "golden" / "observed" / platform / "reduce.txt";
+  ASSERT_EQ(fs::exists(golden), fs::exists(source));
+  EXPECT_EQ(content_of(golden), content_of(source));  // untouched, absent or not
+  std::ofstream(file) << whole;
+  EXPECT_EQ(assay(update).status, 0);
+}
+
+TEST_F(Cli, ApprovingSaysWhatItLeavesOut) {
+  const std::string root = tree();
+  ASSERT_EQ(check("last_unwritten", kCase, {"--root", root}).status, 1);
+  const ProgramEnd end = assay({"golden", "diff", "--root", root, "--run", run});
+  EXPECT_THAT(end.output, HasSubstr("1 of 1 records left out, which did not pass: 1 memory"));
+}
+
+TEST_F(Cli, VerifyCountsTheOpsItRecomputed) {
+  EXPECT_THAT(assay({"golden", "verify", "--filter", "reduce:kind=max,n=63"}).output, HasSubstr("of 1 ops recomputed"));
+}
+
+}  // namespace
+}  // namespace assay

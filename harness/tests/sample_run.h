@@ -1,0 +1,34 @@
+// A run and a record for tests of record/.
+#pragma once
+
+#include <string>
+
+#include "record/record.h"
+#include "record/run_json.h"
+
+namespace assay {
+
+inline Record record_named(const std::string& id) {
+  Record record;
+  record.kernel_id = id;
+  record.verdict = Verdict::pass;
+  return record;
+}
+
+inline Run sample_run() {
+  Run run{.asked = {"gate", "smoke", "gemm/*", "1/2", {"assay", "gate"}},
+          .started = utc_now(),
+          .finished = "",
+          .planned = 3,
+          .recorded = 2,
+          .exit_code = std::nullopt,
+          .threads = 2,
+          .environment = {{"cpu.model", "x"}},
+          .libraries = {{"/lib/a.so", "1", "ab", {"gemm.so", "more.so"}}},
+          .kernels = {{"gemm", "simd", "cpu", "gemm.so", "h", {}, "avx2-t2-0a1b2c3d"}},
+          .findings = {{"removed", "kernel gemm/old"}}};
+  run.kernels[0].contract.owner = "someone";
+  return run;
+}
+
+}  // namespace assay
