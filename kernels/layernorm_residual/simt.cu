@@ -1,0 +1,263 @@
+// layernorm_residual, simt: s = x + residual, y = (s - mean) rstd gamma + beta along each row, with the row's mean and
+// rstd = 1 / sqrt(variance + eps), on CUDA cores.
+//
+// A row is read once and held in registers, so that the variance is the mean of squared deviations from the mean.
+// Longer rows are walked along by a block three times: for the mean, the variance and the result.
+#include <assay/kernel.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "common/row_plan.cuh"
+
+namespace assay::simt {
+namespace {
+
+struct LayernormRows {
+  Rows<const void*> x, residual, gamma, beta;  // beta.data null: none
+  Rows<void*> y;
+  void *mean, *rstd;                 // f32, or f64 where the element is
+  int64_t mean_stride, rstd_stride;  // elements
+  int64_t rows, cols;
+  double eps;
+};
+
+template <class T, int kCount>
+__device__ void add_residual(const Chunk<T> (&x)[kCount], const Chunk<T> (&residual)[kCount],
+                             ComputeOf<T> (&sum)[kCount][kPerChunk<T>]) {
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) {
+    ComputeOf<T> terms[kPerChunk<T>];
+    widen_all(x[k], sum[k]);
+    widen_all(residual[k], terms);
+#pragma unroll
+    for (int e = 0; e < kPerChunk<T>; ++e) sum[k][e] = Add()(sum[k][e], terms[e]);
+  }
+}
+
+// Squares of the deviations; 0 beyond the row.
+template <class T>
+__device__ ComputeOf<T> squared_deviations(const ComputeOf<T> (&s)[kPerChunk<T>], ComputeOf<T> mean, int64_t left) {
+  ComputeOf<T> squares[kPerChunk<T>];
+#pragma unroll
+  for (int e = 0; e < kPerChunk<T>; ++e) {
+    const ComputeOf<T> deviation = s[e] - mean;
+    squares[e] = Product()(deviation, deviation);
+  }
+  if (left < kPerChunk<T>) {
+#pragma unroll
+    for (int e = 0; e < kPerChunk<T>; ++e) {
+      if (e >= left) squares[e] = 0;
+    }
+  }
+  return combine_pairwise(squares, Add());
+}
+
+// gamma and beta, which every row reads.
+template <class T, Access kAccess>
+struct Affine {
+  using C = ComputeOf<T>;
+  RowReader<T, kAccess> gamma, beta;
+  __device__ Affine(const LayernormRows& p)
+      : gamma(static_cast<const T*>(p.gamma.data), p.cols), beta(static_cast<const T*>(p.beta.data), p.cols) {}
+
+  template <class Index>
+  __device__ Chunk<T> of(Index chunk, const C (&s)[kPerChunk<T>], C mean, C rstd) const {
+    C factors[kPerChunk<T>], terms[kPerChunk<T>], y[kPerChunk<T>];
+    widen_all(gamma.load_shared(chunk), factors);
+    if (beta.data != nullptr) widen_all(beta.load_shared(chunk), terms);
+#pragma unroll
+    for (int e = 0; e < kPerChunk<T>; ++e) {
+      const C standard = Product()(s[e] - mean, rstd);
+      y[e] = beta.data != nullptr ? std::fma(standard, factors[e], terms[e]) : Product()(standard, factors[e]);
+    }
+    return narrow_all<T>(y);
+  }
+};
+
+template <class C>
+__device__ void write_statistics(const LayernormRows& p, int64_t row, C mean, C rstd) {
+  static_cast<C*>(p.mean)[row * p.mean_stride] = mean;
+  static_cast<C*>(p.rstd)[row * p.rstd_stride] = rstd;
+}
+
+template <class T>
+inline constexpr Held kHeld{sizeof(T) == 2 ? 2 : 4, 4};
+
+// Blocks that have to fit a multiprocessor together, for __launch_bounds__: threads of two chunks need few registers.
+template <class Team, int kCount>
+inline constexpr int kBlocks = std::is_same_v<Team, BlockTeam>&& kCount == 2 ? 3 : Team::kLeastBlocks;
+
+template <class T, Access kAccess, class Team, int kCount>
+__global__ void __launch_bounds__(Team::kMostThreads, kBlocks<Team, kCount>) layernorm_held(LayernormRows p) {
+  using C = ComputeOf<T>;
+  using Reader = RowReader<T, kAccess>;
+  constexpr int kWidth = kPerChunk<T>;
+  extern __shared__ std::byte stage[];
+  Team team;
+  const int rank = team.rank(), size = team.size();
+  std::byte* const warp_stage = Team::kWholeWarps ? stage + threadIdx.x / 32 * 512 : nullptr;
+  const Affine<T, kAccess> affine(p);
+  const C n = static_cast<C>(p.cols);
+  for (int64_t first = team.first_row(); first < p.rows; first += team.row_step()) {
+    const bool is_own = first + team.row_in_warp() < p.rows;  // lanes without a row keep their neighbours company
+    const int64_t row = is_own ? first + team.row_in_warp() : p.rows - 1;
+    Chunk<T> x[kCount], residual[kCount];
+    Reader(static_cast<const T*>(p.x.data) + row * p.x.stride, p.cols).load(rank, size, x, warp_stage);
+    Reader(static_cast<const T*>(p.residual.data) + row * p.residual.stride, p.cols)
+        .load(rank, size, residual, warp_stage);
+    C s[kCount][kWidth], parts[kCount];
+    add_residual<T>(x, residual, s);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) parts[k] = combine_pairwise(s[k], Add());
+    const C mean = team.all(combine_pairwise(parts, Add()), Add()) / n;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      parts[k] = squared_deviations<T>(s[k], mean, p.cols - static_cast<int64_t>(rank + k * size) * kWidth);
+    }
+    const C variance = team.all(combine_pairwise(parts, Add()), Add()) / n;
+    const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
+    if (rank == 0 && is_own) write_statistics(p, row, mean, rstd);
+    const RowWriter<T, kAccess> y(static_cast<T*>(p.y.data) + row * p.y.stride, is_own ? p.cols : 0, warp_stage);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) y.store(rank + k * size, affine.of(rank + k * size, s[k], mean, rstd));
+  }
+  team.finish();
+}
+
+template <class T>
+using Step = ComputeOf<T>[kWalked<T>][kPerChunk<T>];
+
+template <class T>
+__global__ void __launch_bounds__(kWalkThreads) layernorm_walked(LayernormRows p) {
+  using C = ComputeOf<T>;
+  constexpr int kWidth = kPerChunk<T>;
+  extern __shared__ std::byte stage[];
+  BlockTeam team;
+  std::byte* const warp_stage = stage + threadIdx.x / 32 * 512;
+  const Affine<T, Access::any> affine(p);
+  const C n = static_cast<C>(p.cols);
+  const int64_t chunks = (p.cols + kWidth - 1) / kWidth, step = kWalkThreads;
+  for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
+    const RowReader<T, Access::any> x(static_cast<const T*>(p.x.data) + row * p.x.stride, p.cols);
+    const RowReader<T, Access::any> residual(static_cast<const T*>(p.residual.data) + row * p.residual.stride, p.cols);
+    // Calls with(first chunk, s of the chunks first, first + step, ...), as often for every thread.
+    const auto each_step = [&](auto with) {
+      for (int64_t begin = 0; begin < chunks; begin += kWalked<T> * step) {
+        Chunk<T> xs[kWalked<T>], residuals[kWalked<T>];
+        x.load(begin + threadIdx.x, step, xs, warp_stage);
+        residual.load(begin + threadIdx.x, step, residuals, warp_stage);
+        C s[kWalked<T>][kWidth];
+        add_residual<T>(xs, residuals, s);
+        with(begin + threadIdx.x, s);
+      }
+    };
+    C sum = 0;
+    each_step([&](int64_t, const Step<T>& s) {
+      C parts[kWalked<T>];
+#pragma unroll
+      for (int k = 0; k < kWalked<T>; ++k) parts[k] = combine_pairwise(s[k], Add());
+      sum += combine_pairwise(parts, Add());
+    });
+    const C mean = team.all(sum, Add()) / n;
+    C squares = 0;
+    each_step([&](int64_t first, const Step<T>& s) {
+      C parts[kWalked<T>];
+#pragma unroll
+      for (int k = 0; k < kWalked<T>; ++k) {
+        parts[k] = squared_deviations<T>(s[k], mean, p.cols - (first + k * step) * kWidth);
+      }
+      squares += combine_pairwise(parts, Add());
+    });
+    const C variance = team.all(squares, Add()) / n;
+    const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
+    if (threadIdx.x == 0) write_statistics(p, row, mean, rstd);
+    const RowWriter<T, Access::any> y(static_cast<T*>(p.y.data) + row * p.y.stride, p.cols, warp_stage);
+    each_step([&](int64_t first, const Step<T>& s) {
+#pragma unroll
+      for (int k = 0; k < kWalked<T>; ++k) y.store(first + k * step, affine.of(first + k * step, s[k], mean, rstd));
+    });
+  }
+}
+
+constexpr assay_contract contract(int32_t accumulator, Depth depth) {
+  return {.interface_version = 1,
+          .owner = kOwner,
+          .domain = "dtype in f64 f32 f16 bf16",
+          .promises = kPromises,
+          .arithmetic = {.accumulator = accumulator,
+                         .depth_divisor = depth.divisor,
+                         .depth_constant = depth.constant,
+                         .split_k = 1,
+                         .partial_type = accumulator},
+          .nan_policy = ASSAY_NAN_PROPAGATES};
+}
+
+std::shared_ptr<void> plan(const Call& c) {
+  const Element element = element_of(c, "x");
+  const Held held = bytes_of(element) == 2 ? kHeld<__half> : kHeld<float>;
+  RowPlan plan = plan_rows(element, c.axis("cols"), held);
+  plan.contract = contract(accumulator_of(element), depth_of(plan));
+  return std::make_shared<RowPlan>(plan);
+}
+
+LayernormRows rows_in(const Call& c) {
+  const Element element = element_of(c, "x");
+  const Element statistic = element == Element::f64 ? Element::f64 : Element::f32;
+  LayernormRows p{};
+  p.x = rows_of<const void*>(c, "x", element);
+  p.residual = rows_of<const void*>(c, "residual", element);
+  p.gamma = rows_of<const void*>(c, "gamma", element);
+  if (c.word("bias") == "yes") p.beta = rows_of<const void*>(c, "beta", element);
+  p.y = rows_of<void*>(c, "y", element);
+  p.mean = rows_of<void*>(c, "mean", statistic).data;
+  p.rstd = rows_of<void*>(c, "rstd", statistic).data;
+  p.mean_stride = c.tensor("mean").dl.strides[0];
+  p.rstd_stride = c.tensor("rstd").dl.strides[0];
+  p.rows = c.axis("rows");
+  p.cols = c.axis("cols");
+  p.eps = c.number("eps");
+  return p;
+}
+
+const char* refuse(const Call& c) {
+  rows_in(c);
+  return nullptr;
+}
+
+template <class T, class Team, int kCount>
+auto kernel([[maybe_unused]] bool whole) {
+  if constexpr (kCount == 0) {
+    return &layernorm_walked<T>;
+  } else {
+    return whole ? &layernorm_held<T, Access::whole, Team, kCount> : &layernorm_held<T, Access::any, Team, kCount>;
+  }
+}
+
+const char* launch(const Call& c) {
+  const LayernormRows p = rows_in(c);
+  if (p.rows == 0) return nullptr;
+  const RowPlan& plan = c.plan<RowPlan>();
+  const auto allows = [&](const auto& tensor) { return is_whole(tensor, p.cols, plan.element); };
+  const bool whole = allows(p.x) && allows(p.residual) && allows(p.gamma) && allows(p.beta) && allows(p.y);
+  with_element(plan.element, [&]<class T>() {
+    constexpr Held held = kHeld<T>;
+    with_team<held.by_block, held.by_cluster>(plan.way, [&]<class Team, int kCount>() {
+      launch_rows(plan, p.rows, c.stream(), kernel<T, Team, kCount>(whole), p);
+    });
+  });
+  return last_launch_error();
+}
+
+void describe(const Call& c, const Describe& emit) {
+  const RowPlan& plan = c.plan<RowPlan>();
+  describe_rows(plan, emit);
+  emit("algorithm", plan.way == Way::walk ? "two passes for the statistics, one for the result" : "held in registers");
+}
+
+ASSAY_KERNEL(layernorm_residual, simt, .target = "cuda", .refuse = refuse, .plan = plan, .launch = launch,
+             .describe = describe, .plan_contract = contract_of_plan,
+             .contract = contract(ASSAY_ACC_F32, kLeastPromisedDepth))
+
+}  // namespace
+}  // namespace assay::simt
