@@ -17,8 +17,8 @@ inline constexpr const char* kOwner = "kernels@assay.example";
 inline constexpr uint32_t kPromises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_THREADS | ASSAY_SAME_ALIGNMENT |
                                       ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD;
 
-// Bytes that the contracts ask of every base: those of a whole vector or bulk copy. With less (`offset`) the kernels take
-// their slower path to the same bits.
+// Bytes that the contracts ask of every base: those of a whole vector or bulk copy. With less (`offset`) the kernels
+// take their slower path to the same bits.
 inline constexpr uint32_t kAlignment = 16;
 
 // Element (i, j) of matrix z lies at z batch_stride + i row_stride + j column_stride; for an operand i runs along M or

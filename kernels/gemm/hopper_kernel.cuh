@@ -7,6 +7,9 @@
 #ifndef ASSAY_KERNELS_GEMM_HOPPER_KERNEL_CUH
 #define ASSAY_KERNELS_GEMM_HOPPER_KERNEL_CUH
 
+#include <cstring>
+#include <type_traits>
+
 #include "common/hopper/bulk.cuh"
 #include "common/hopper/wgmma.cuh"
 #include "gemm/cuda_call.cuh"
@@ -18,25 +21,32 @@ inline constexpr int kBlockM = 128;    // rows of C a block
 inline constexpr int kThreads = 3 * 128;
 inline constexpr int kTileGroup = 16;  // tiles of rows taken before the next column: operands stay in the second cache
 
-// kPromote: after each stage the unit's sums are added to sums in f32.
-template <class In_, class Out_, int kBlockN_, bool kMajorA_, bool kMajorB_, bool kPromote_>
+// Finish makes elements of C of sums: row(i) and columns(j), of columns j and j + 1, fetch what it needs to know of
+// them, also beyond C; quick(sum, row, columns, e, old, doubtful) is the element of column j + e, old being null where
+// C is not read; where that cannot tell it says so, and precise(sum, row, columns, j + e) is asked. kPromote: after
+// each stage the unit's sums are added to sums in f32.
+template <class In_, class Out_, class Finish_, int kBlockN_, bool kMajorA_, bool kMajorB_, bool kPromote_>
 struct Variant {
   using In = In_;
   using Out = Out_;
+  using Finish = Finish_;
+  using Sum = std::conditional_t<std::is_same_v<In, int8_t>, int32_t, float>;
   static constexpr int kBlockN = kBlockN_;
   static constexpr bool kMajorA = kMajorA_, kMajorB = kMajorB_, kPromote = kPromote_;
   static constexpr int kBlockK = kRowBytes / int(sizeof(In));
   static constexpr int kStages = kBlockN == 256 ? 4 : 6;
+  static constexpr int kSums = kBlockN / 2;  // a thread
   static constexpr int kBytesA = kBlockM * kRowBytes, kBytesB = kBlockN * kRowBytes;
   static constexpr int kSharedBytes = kStages * (kBytesA + kBytesB) + 1024;  // what is dynamic starts anywhere
 };
 
+template <class V>
 struct HopperTask {
   int64_t m, n, batch;
   int64_t tiles_m, tiles_n;
-  int k_blocks;  // 0 leaves beta C
-  float alpha, beta;
-  void* c;
+  int k_blocks;
+  typename V::Finish finish;
+  typename V::Out* c;
   int64_t c_row_stride, c_batch_stride;
   bool wide_stores;  // 16-byte stores are possible and C is not read
 };
@@ -46,7 +56,7 @@ struct Tile {
 };
 
 template <class V>
-__device__ inline Tile tile_at(const HopperTask& task, int64_t index) {
+__device__ inline Tile tile_at(const HopperTask<V>& task, int64_t index) {
   const int64_t in_matrix = task.tiles_m * task.tiles_n;
   const int64_t z = index / in_matrix, rest = index % in_matrix;
   const int64_t first = rest / (kTileGroup * task.tiles_n) * kTileGroup;
@@ -56,20 +66,6 @@ __device__ inline Tile tile_at(const HopperTask& task, int64_t index) {
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-__device__ inline void convert(float x, float& y) { y = x; }
-__device__ inline void convert(float x, __half& y) { y = __float2half_rn(x); }
-__device__ inline void convert(float x, __nv_bfloat16& y) { y = __float2bfloat16_rn(x); }
-
-template <class Out>
-__device__ inline uint32_t pair(float x, float y) {
-  Out both[2];
-  convert(x, both[0]);
-  convert(y, both[1]);
-  uint32_t bits;
-  memcpy(&bits, both, sizeof bits);
-  return bits;
-}
 
 // A fetch of one operand's stage: blocks of 64 lines (K-major: of all lines) by one row of K.
 template <bool kMajor, int kLines, int kBlockK>
@@ -102,7 +98,7 @@ struct Ring {
 };
 
 template <class V>
-__device__ inline void produce(Ring<V> ring, const HopperTask& task, const CUtensorMap* map_a,
+__device__ inline void produce(Ring<V> ring, const HopperTask<V>& task, const CUtensorMap* map_a,
                                const CUtensorMap* map_b) {
   const int64_t tiles = task.tiles_m * task.tiles_n * task.batch;
   for (int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
@@ -120,7 +116,7 @@ __device__ inline void produce(Ring<V> ring, const HopperTask& task, const CUten
 
 // The products of one stage; the first of them keeps what `d` holds only if `keep` is not 0.
 template <class V>
-__device__ inline void multiply(float (&d)[V::kBlockN / 2], const Ring<V>& ring, int group, int keep) {
+__device__ inline void multiply(typename V::Sum (&d)[V::kSums], const Ring<V>& ring, int group, int keep) {
   constexpr int kSteps = 4;  // of 32 bytes of K
   constexpr int kHalfA = V::kBytesA / 2;
   constexpr int kStepA = V::kMajorA ? 32 : V::kBlockK / kSteps * kRowBytes;
@@ -155,24 +151,54 @@ __device__ inline void transpose_in_quad(uint32_t (&word)[4], int lane) {
   }
 }
 
+// 16 bytes of a row: what a quad of lanes holds of four groups of 8 columns (2-byte elements) or four pairs of groups
+// (1-byte elements), put together in one lane.
 template <class V>
-__device__ inline void store_wide(const float (&d)[V::kBlockN / 2], const HopperTask& task, const Tile& tile,
+__device__ inline void store_wide(const typename V::Sum (&d)[V::kSums], const HopperTask<V>& task, const Tile& tile,
                                   int64_t row, int lane) {
   using Out = typename V::Out;
-  Out* c = static_cast<Out*>(task.c) + tile.z * task.c_batch_stride;
+  using Finish = typename V::Finish;
+  constexpr int kGroups = 2 / int(sizeof(Out));  // of 8 columns that go into one word
+  const Finish& finish = task.finish;
+  const typename Finish::Row rows[2] = {finish.row(row), finish.row(row + 8)};
+  Out* c = task.c + tile.z * task.c_batch_stride;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int64_t i = row + 8 * half;
+  for (int first = 0; first < V::kBlockN / 8; first += 4 * kGroups) {
+    typename Finish::Columns columns[4 * kGroups];
 #pragma unroll
-    for (int first = 0; first < V::kBlockN / 8; first += 4) {
-      uint32_t word[4];
+    for (int group = 0; group < 4 * kGroups; ++group) {
+      columns[group] = finish.columns(tile.n + 8 * (first + group) + 2 * (lane % 4));
+    }
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const int at = 4 * (first + j) + 2 * half;
-        word[j] = pair<Out>(task.alpha * d[at], task.alpha * d[at + 1]);
+    for (int half = 0; half < 2; ++half) {
+      Out elements[8 * kGroups];
+      uint32_t doubts = 0;
+#pragma unroll
+      for (int at = 0; at < 8 * kGroups; ++at) {
+        bool doubtful = false;
+        elements[at] = finish.quick(d[4 * (first + at / 2) + 2 * half + at % 2], rows[half], columns[at / 2], at % 2,
+                                    static_cast<const Out*>(nullptr), doubtful);
+        doubts |= uint32_t{doubtful} << at;
       }
+      if (doubts != 0) {
+#pragma unroll
+        for (int at = 0; at < 8 * kGroups; ++at) {
+          if ((doubts >> at & 1) == 0) continue;
+          elements[at] = finish.precise(d[4 * (first + at / 2) + 2 * half + at % 2], rows[half], columns[at / 2],
+                                        tile.n + 8 * (first + at / 2) + 2 * (lane % 4) + at % 2);
+        }
+      }
+      uint32_t word[4];
+      memcpy(word, elements, sizeof word);
       transpose_in_quad(word, lane);
-      const int64_t column = tile.n + 8 * (first + lane % 4);
+      if constexpr (kGroups == 2) {  // lower halves of the words belong to the first group
+        const uint32_t mixed[4] = {word[0], word[1], word[2], word[3]};
+        word[0] = __byte_perm(mixed[0], mixed[1], 0x5410);
+        word[1] = __byte_perm(mixed[2], mixed[3], 0x5410);
+        word[2] = __byte_perm(mixed[0], mixed[1], 0x7632);
+        word[3] = __byte_perm(mixed[2], mixed[3], 0x7632);
+      }
+      const int64_t i = row + 8 * half, column = tile.n + 8 * (first + lane % 4 * kGroups);
       if (i < task.m && column < task.n) {
         *reinterpret_cast<uint4*>(c + i * task.c_row_stride + column) = make_uint4(word[0], word[1], word[2], word[3]);
       }
@@ -181,27 +207,31 @@ __device__ inline void store_wide(const float (&d)[V::kBlockN / 2], const Hopper
 }
 
 template <class V>
-__device__ inline void store_any(const float (&d)[V::kBlockN / 2], const HopperTask& task, const Tile& tile,
+__device__ inline void store_any(const typename V::Sum (&d)[V::kSums], const HopperTask<V>& task, const Tile& tile,
                                  int64_t row, int lane) {
-  using Out = typename V::Out;
-  Out* c = static_cast<Out*>(task.c) + tile.z * task.c_batch_stride;
+  using Finish = typename V::Finish;
+  const Finish& finish = task.finish;
+  const typename Finish::Row rows[2] = {finish.row(row), finish.row(row + 8)};
+  typename V::Out* c = task.c + tile.z * task.c_batch_stride;
 #pragma unroll
   for (int j = 0; j < V::kBlockN / 8; ++j) {
+    const int64_t pair = tile.n + 8 * j + 2 * (lane % 4);
+    const typename Finish::Columns columns = finish.columns(pair);
 #pragma unroll
     for (int at = 0; at < 4; ++at) {
-      const int64_t i = row + 8 * (at / 2), column = tile.n + 8 * j + 2 * (lane % 4) + at % 2;
+      const int64_t i = row + 8 * (at / 2), column = pair + at % 2;
       if (i >= task.m || column >= task.n) continue;
-      Out* to = c + i * task.c_row_stride + column;
-      float result = task.alpha * d[4 * j + at];
-      if (task.beta != 0) result += task.beta * float(*to);
-      convert(result, *to);
+      typename V::Out* to = c + i * task.c_row_stride + column;
+      bool doubtful = false;
+      *to = finish.quick(d[4 * j + at], rows[at / 2], columns, at % 2, to, doubtful);
+      if (doubtful) *to = finish.precise(d[4 * j + at], rows[at / 2], columns, column);
     }
   }
 }
 
 template <class V>
-__device__ inline void consume(Ring<V> ring, const HopperTask& task, int group) {
-  constexpr int kSums = V::kBlockN / 2;
+__device__ inline void consume(Ring<V> ring, const HopperTask<V>& task, int group) {
+  constexpr int kSums = V::kSums;
   const int thread = threadIdx.x % 128, lane = thread % 32;
   const int64_t tiles = task.tiles_m * task.tiles_n * task.batch;
   const auto release = [&ring, lane](int stage) {
@@ -209,7 +239,7 @@ __device__ inline void consume(Ring<V> ring, const HopperTask& task, int group) 
   };
   for (int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
     const Tile tile = tile_at<V>(task, index);
-    float d[kSums];
+    typename V::Sum d[kSums];
     if constexpr (V::kPromote) {
       float sum[kSums];
 #pragma unroll
@@ -247,8 +277,8 @@ __device__ inline void consume(Ring<V> ring, const HopperTask& task, int group) 
       if (task.k_blocks > 0) release(previous);
     }
     const int64_t row = tile.m + group * 64 + thread / 32 * 16 + lane / 4;
-    if (sizeof(typename V::Out) == 2 && task.wide_stores) {
-      if constexpr (sizeof(typename V::Out) == 2) store_wide<V>(d, task, tile, row, lane);
+    if (sizeof(typename V::Out) <= 2 && task.wide_stores) {
+      if constexpr (sizeof(typename V::Out) <= 2) store_wide<V>(d, task, tile, row, lane);
     } else {
       store_any<V>(d, task, tile, row, lane);
     }
@@ -260,7 +290,7 @@ __device__ inline void consume(Ring<V> ring, const HopperTask& task, int group) 
 template <class V>
 __global__ void __launch_bounds__(kThreads, 1)
     hopper_product(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-                   const __grid_constant__ HopperTask task) {
+                   const __grid_constant__ HopperTask<V> task) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ std::byte dynamic[];
   __shared__ alignas(8) uint64_t full[V::kStages], empty[V::kStages];

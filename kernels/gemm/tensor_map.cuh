@@ -37,6 +37,10 @@ template <>
 struct map_type_of<__nv_fp8_e4m3> {
   static constexpr CUtensorMapDataType value = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 };
+template <>
+struct map_type_of<int8_t> {
+  static constexpr CUtensorMapDataType value = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+};
 
 // What bulk copies see of an operand: `rows` rows of `columns` contiguous elements in each of `batch` matrices.
 struct Plane {

@@ -102,5 +102,57 @@ struct Fetched {
   }
 };
 
+// The same for bytes that lie across K: stored [k][line] in device memory, turned to [line][k] on their way. Blocks of
+// 4 x 4 bytes, four along K and eight along the lines a warp.
+template <int kLines, int kDepth, int kThreads>
+struct FetchedBytesAcross {
+  static constexpr int kBlocks = kLines * kDepth / 16 / kThreads;
+  static_assert(kLines == 128 && kDepth == 64 && kBlocks * kThreads * 16 == kLines * kDepth);
+  uint32_t row[kBlocks][4];
+
+  static __device__ int block(int i) { return int(threadIdx.x) + i * kThreads; }
+  static __device__ int k_of(int i) { return (block(i) % 4 + block(i) / 128 % 4 * 4) * 4; }
+  static __device__ int line_of(int i) { return (block(i) / 4 % 8 + (block(i) / 32 % 4) * 8) * 4; }
+
+  __device__ void fetch(const Lines& from, int64_t z, int64_t first_line, int64_t first_k) {
+    const auto* matrix = static_cast<const uint8_t*>(from.data) + z * from.batch_stride;
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      const int64_t line = first_line + line_of(i);
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+        const int64_t k = first_k + k_of(i) + r;
+        row[i][r] = 0;
+        if (k >= from.k || line >= from.count) continue;
+        const uint8_t* bytes = matrix + k * from.k_stride + line;
+        if (from.vectors && line + 4 <= from.count) {
+          row[i][r] = *reinterpret_cast<const uint32_t*>(bytes);
+        } else {
+          for (int e = 0; e < 4; ++e) {
+            if (line + e < from.count) row[i][r] |= uint32_t{bytes[e]} << (8 * e);
+          }
+        }
+      }
+    }
+  }
+  template <class T>
+  __device__ void place(T* tile, int pitch) const {
+    static_assert(sizeof(T) == 1);
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      const uint32_t low_01 = __byte_perm(row[i][0], row[i][1], 0x5140);
+      const uint32_t low_23 = __byte_perm(row[i][2], row[i][3], 0x5140);
+      const uint32_t high_01 = __byte_perm(row[i][0], row[i][1], 0x7362);
+      const uint32_t high_23 = __byte_perm(row[i][2], row[i][3], 0x7362);
+      const uint32_t lines[4] = {__byte_perm(low_01, low_23, 0x5410), __byte_perm(low_01, low_23, 0x7632),
+                                 __byte_perm(high_01, high_23, 0x5410), __byte_perm(high_01, high_23, 0x7632)};
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        *reinterpret_cast<uint32_t*>(tile + (line_of(i) + e) * pitch + k_of(i)) = lines[e];
+      }
+    }
+  }
+};
+
 }  // namespace assay::cuda_gemm
 #endif

@@ -3,6 +3,7 @@
 // keeps the result within 32 bits, whatever intermediate results do.
 #include "common/mma.cuh"
 #include "gemm/tiles.cuh"
+#include "gemm_int8/requantize.cuh"
 
 namespace {
 
@@ -23,53 +24,6 @@ struct Task {
   TileGrid grid;
 };
 
-// A tile of B stored [k][column], turned to [column][k] on its way: blocks of 4 x 4 bytes, four along K and eight along
-// N a warp.
-struct FetchedAcross {
-  static constexpr int kBlocks = kBlock * kDepth / 16 / kThreadsOfBlock;
-  uint32_t row[kBlocks][4];
-
-  static __device__ int block(int i) { return int(threadIdx.x) + i * kThreadsOfBlock; }
-  static __device__ int k_of(int i) { return (block(i) % 4 + block(i) / 128 % 4 * 4) * 4; }
-  static __device__ int column_of(int i) { return (block(i) / 4 % 8 + (block(i) / 32 % 4) * 8) * 4; }
-
-  __device__ void fetch(const Lines& from, int64_t first_column, int64_t first_k) {
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      const int64_t column = first_column + column_of(i);
-#pragma unroll
-      for (int r = 0; r < 4; ++r) {
-        const int64_t k = first_k + k_of(i) + r;
-        row[i][r] = 0;
-        if (k >= from.k || column >= from.count) continue;
-        const auto* bytes = static_cast<const uint8_t*>(from.data) + k * from.k_stride + column;
-        if (from.vectors && column + 4 <= from.count) {
-          row[i][r] = *reinterpret_cast<const uint32_t*>(bytes);
-        } else {
-          for (int e = 0; e < 4; ++e) {
-            if (column + e < from.count) row[i][r] |= uint32_t{bytes[e]} << (8 * e);
-          }
-        }
-      }
-    }
-  }
-  __device__ void place(int8_t* tile) const {
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      const uint32_t low_01 = __byte_perm(row[i][0], row[i][1], 0x5140),
-                     low_23 = __byte_perm(row[i][2], row[i][3], 0x5140);
-      const uint32_t high_01 = __byte_perm(row[i][0], row[i][1], 0x7362);
-      const uint32_t high_23 = __byte_perm(row[i][2], row[i][3], 0x7362);
-      const uint32_t columns[4] = {__byte_perm(low_01, low_23, 0x5410), __byte_perm(low_01, low_23, 0x7632),
-                                   __byte_perm(high_01, high_23, 0x5410), __byte_perm(high_01, high_23, 0x7632)};
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        *reinterpret_cast<uint32_t*>(tile + (column_of(i) + e) * kPitch + k_of(i)) = columns[e];
-      }
-    }
-  }
-};
-
 struct FetchedAlong : Fetched<int8_t, kBlock, kDepth, kThreadsOfBlock> {
   __device__ void fetch(const Lines& from, int64_t first_line, int64_t first_k) {
     Fetched::fetch<true>(from, 0, first_line, first_k);
@@ -77,11 +31,12 @@ struct FetchedAlong : Fetched<int8_t, kBlock, kDepth, kThreadsOfBlock> {
   __device__ void place(int8_t* tile) const { Fetched::place<true>(tile, kPitch); }
 };
 
-// y of one element, bit for bit as in double precision: nearest, ties to even, saturated.
-__device__ int8_t requantize(int32_t sum, double scale, int zero_y) {
-  const double scaled = __dadd_rn(__dmul_rn(double(sum), scale), double(zero_y));
-  return static_cast<int8_t>(int(fmin(fmax(rint(scaled), -128.0), 127.0)));
-}
+struct FetchedAcross : FetchedBytesAcross<kBlock, kDepth, kThreadsOfBlock> {
+  __device__ void fetch(const Lines& from, int64_t first_column, int64_t first_k) {
+    FetchedBytesAcross::fetch(from, 0, first_column, first_k);
+  }
+  __device__ void place(int8_t* tile) const { FetchedBytesAcross::place(tile, kPitch); }
+};
 
 template <class FetchedB>
 __global__ void __launch_bounds__(kThreadsOfBlock) int8_product(const __grid_constant__ Task task) {
@@ -156,7 +111,7 @@ __global__ void __launch_bounds__(kThreadsOfBlock) int8_product(const __grid_con
         const int64_t column = first_column + in_column;
         if (column >= task.b.count) continue;
         const double scale_b = double(task.scale_b[task.per_channel ? column : 0]);
-        const double scale = __ddiv_rn(__dmul_rn(common, scale_b), divisor);
+        const double scale = assay::gemm_int8::scale_of(common, scale_b, divisor);
         const uint32_t of_column = constant - zero_a * line_sums[1][in_column];
 #pragma unroll
         for (int i = 0; i < kWarpRows / 16; ++i) {
@@ -166,7 +121,7 @@ __global__ void __launch_bounds__(kThreadsOfBlock) int8_product(const __grid_con
             const int64_t row = first_row + in_row;
             if (row >= task.a.count) continue;
             const uint32_t total = uint32_t(sum[i][j][2 * half + parity]) + of_column - zero_b * line_sums[0][in_row];
-            task.y[row * task.y_row_stride + column] = requantize(int32_t(total), scale, task.zero_y);
+            task.y[row * task.y_row_stride + column] = assay::gemm_int8::requantize(int32_t(total), scale, task.zero_y);
           }
         }
       }

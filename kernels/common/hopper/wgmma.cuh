@@ -69,6 +69,7 @@ ASSAY_WGMMA(float, __nv_bfloat16, 256, 128, "k16.f32.bf16.bf16", "+f", ", 1, 1, 
 ASSAY_WGMMA(float, __half, 128, 64, "k16.f32.f16.f16", "+f", ", 1, 1, %67, %68", "%64", "%65", "%66", ASSAY_MAJORS)
 ASSAY_WGMMA(float, __half, 256, 128, "k16.f32.f16.f16", "+f", ", 1, 1, %131, %132", "%128", "%129", "%130", ASSAY_MAJORS)
 ASSAY_WGMMA(float, __nv_fp8_e4m3, 128, 64, "k32.f32.e4m3.e4m3", "+f", ", 1, 1", "%64", "%65", "%66")
+ASSAY_WGMMA(int32_t, int8_t, 256, 128, "k32.s32.s8.s8", "+r", "", "%128", "%129", "%130")
 #undef ASSAY_WGMMA
 #undef ASSAY_MAJORS
 #undef ASSAY_D_128
