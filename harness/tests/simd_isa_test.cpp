@@ -117,6 +117,7 @@ TEST_P(SimdIsa, EveryInstructionSetIsWithinTheBounds) {
   const assay_kernel& kernel = simd_kernel(GetParam());
   int64_t launches = 0, elements = 0;
   for (const Case& c : op.cases(Tier::smoke)) {
+    if (!unclaimed(contract_from(kernel.contract), c).empty()) continue;
     const Inputs inputs(op, c);
     const std::vector<Reference> references = op.oracle(c, inputs.views, kThreads);
     for (const int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_SCALAR}) {
