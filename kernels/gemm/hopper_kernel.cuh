@@ -229,52 +229,93 @@ __device__ inline void store_any(const typename V::Sum (&d)[V::kSums], const Hop
   }
 }
 
+// What a consumer group does between the ring and its sums.
 template <class V>
-__device__ inline void consume(Ring<V> ring, const HopperTask<V>& task, int group) {
-  constexpr int kSums = V::kSums;
+struct Consumer {
+  using Sums = typename V::Sum[V::kSums];
+  Ring<V> ring;
+  int group, lane;
+  int last = 0;  // stage whose products were started last
+
+  // Starts the products of the next stage.
+  __device__ void start(Sums& d, int keep) {
+    hopper::barrier_wait(&ring.full[ring.stage], ring.phase);
+    hopper::wgmma_fence();
+    multiply<V>(d, ring, group, keep);
+    hopper::wgmma_commit();
+    last = ring.stage;
+    ring.advance();
+  }
+  __device__ void release(int stage) const {
+    if (lane == 0) hopper::barrier_arrive(&ring.empty[stage]);
+  }
+  // Starts the next stage, waits for the one before it and gives its memory back.
+  __device__ void start_and_settle(Sums& d, int keep) {
+    const int before = last;
+    start(d, keep);
+    hopper::wgmma_wait<1>();
+    release(before);
+  }
+  __device__ void settle() const {
+    hopper::wgmma_wait<0>();
+    release(last);
+  }
+};
+
+template <class V>
+__device__ inline void sum_tile(Consumer<V>& consumer, int k_blocks, typename V::Sum (&d)[V::kSums]) {
+  if (k_blocks == 0) {
+#pragma unroll
+    for (int i = 0; i < V::kSums; ++i) d[i] = 0;
+    return;
+  }
+  consumer.start(d, 0);
+  for (int block = 1; block < k_blocks; ++block) consumer.start_and_settle(d, 1);
+  consumer.settle();
+}
+
+// Stages are summed apart, by turns in two sets of registers, and added to `sum` while the next is multiplied.
+template <class V>
+__device__ inline void sum_tile_promoted(Consumer<V>& consumer, int k_blocks, typename V::Sum (&sum)[V::kSums]) {
+  typename V::Sum even[V::kSums], odd[V::kSums];
+  const auto add = [&sum](const typename V::Sum(&part)[V::kSums]) {
+#pragma unroll
+    for (int i = 0; i < V::kSums; ++i) sum[i] += part[i];
+  };
+#pragma unroll
+  for (int i = 0; i < V::kSums; ++i) sum[i] = 0;
+  if (k_blocks == 0) return;
+  consumer.start(even, 0);
+  int block = 1;
+  for (; block + 1 < k_blocks; block += 2) {
+    consumer.start_and_settle(odd, 0);
+    add(even);
+    consumer.start_and_settle(even, 0);
+    add(odd);
+  }
+  if (block < k_blocks) {
+    consumer.start_and_settle(odd, 0);
+    add(even);
+    consumer.settle();
+    add(odd);
+  } else {
+    consumer.settle();
+    add(even);
+  }
+}
+
+template <class V>
+__device__ inline void consume(const Ring<V>& ring, const HopperTask<V>& task, int group) {
   const int thread = threadIdx.x % 128, lane = thread % 32;
   const int64_t tiles = task.tiles_m * task.tiles_n * task.batch;
-  const auto release = [&ring, lane](int stage) {
-    if (lane == 0) hopper::barrier_arrive(&ring.empty[stage]);
-  };
+  Consumer<V> consumer{ring, group, lane};
   for (int64_t index = blockIdx.x; index < tiles; index += gridDim.x) {
     const Tile tile = tile_at<V>(task, index);
-    typename V::Sum d[kSums];
+    typename V::Sum d[V::kSums];
     if constexpr (V::kPromote) {
-      float sum[kSums];
-#pragma unroll
-      for (int i = 0; i < kSums; ++i) sum[i] = 0;
-      for (int block = 0; block < task.k_blocks; ++block) {
-        hopper::barrier_wait(&ring.full[ring.stage], ring.phase);
-        hopper::wgmma_fence();
-        multiply<V>(d, ring, group, 0);
-        hopper::wgmma_commit();
-        hopper::wgmma_wait<0>();
-        release(ring.stage);
-        ring.advance();
-#pragma unroll
-        for (int i = 0; i < kSums; ++i) sum[i] += d[i];
-      }
-#pragma unroll
-      for (int i = 0; i < kSums; ++i) d[i] = sum[i];
+      sum_tile_promoted<V>(consumer, task.k_blocks, d);
     } else {
-      if (task.k_blocks == 0) {
-#pragma unroll
-        for (int i = 0; i < kSums; ++i) d[i] = 0;
-      }
-      int previous = 0;
-      for (int block = 0; block < task.k_blocks; ++block) {
-        hopper::barrier_wait(&ring.full[ring.stage], ring.phase);
-        hopper::wgmma_fence();
-        multiply<V>(d, ring, group, block > 0);
-        hopper::wgmma_commit();
-        hopper::wgmma_wait<1>();
-        if (block > 0) release(previous);
-        previous = ring.stage;
-        ring.advance();
-      }
-      hopper::wgmma_wait<0>();
-      if (task.k_blocks > 0) release(previous);
+      sum_tile<V>(consumer, task.k_blocks, d);
     }
     const int64_t row = tile.m + group * 64 + thread / 32 * 16 + lane / 4;
     if (sizeof(typename V::Out) <= 2 && task.wide_stores) {

@@ -12,6 +12,7 @@ struct CudaCase {
 };
 
 inline constexpr double kOfCopy = 0.9;
+inline constexpr double kOfCublasLt = 0.75;
 
 inline constexpr CudaCase kCudaCases[] = {
     {"softmax/simt", nullptr, "rows=65536,cols=4096,dtype=f32", kOfCopy},
@@ -52,6 +53,23 @@ inline constexpr CudaCase kCudaCases[] = {
     {"bias_gelu/simt", nullptr, "rows=174762,cols=3072,form=erf,dtype=bf16", kOfCopy},
     {"bias_gelu/simt", nullptr, "rows=37449,cols=14336,form=tanh,dtype=f16", kOfCopy},
     {"bias_gelu/simt", nullptr, "rows=5341,cols=50257,form=erf,dtype=f32", 0},
+    {"gemm/hopper", "cublaslt", "m=4096,n=4096,k=4096,dtype=bf16", kOfCublasLt},
+    {"gemm/hopper", "cublaslt", "m=4096,n=4096,k=4096,ta=t,dtype=bf16", kOfCublasLt},
+    {"gemm/hopper", "cublaslt", "m=4096,n=4096,k=4096,tb=t,dtype=bf16", kOfCublasLt},
+    {"gemm/hopper", "cublaslt", "m=4096,n=4096,k=4096,ta=t,tb=t,dtype=bf16", kOfCublasLt},
+    {"gemm/hopper", "cublaslt", "m=8192,n=8192,k=8192,dtype=bf16", kOfCublasLt},
+    {"gemm/hopper", "cublaslt", "m=8192,n=8192,k=8192,tb=t,dtype=bf16", kOfCublasLt},
+    {"gemm/hopper", "cublaslt", "m=4096,n=4096,k=4096,dtype=f16", 0},
+    {"gemm/hopper", "cublaslt", "m=1024,n=1024,k=1024,dtype=bf16", 0},
+    {"gemm/hopper", "cublaslt", "m=4096,n=4096,k=4096,pad_a=1,dtype=bf16", 0},
+    {"gemm/hopper", "cublaslt", "m=4096,n=4096,k=4096,tb=t,out=bf16,dtype=e4m3", 0},
+    {"gemm/hopper", "cublaslt", "m=8192,n=8192,k=8192,tb=t,out=bf16,dtype=e4m3", 0},
+    {"gemm/mma", "cublaslt", "m=4096,n=4096,k=4096,dtype=bf16", 0},
+    {"gemm/simt", "cublaslt", "m=4096,n=4096,k=4096,dtype=f32", 0},
+    {"gemm/simt", "cublaslt", "m=2048,n=2048,k=2048,dtype=f64", 0},
+    {"gemm_int8/hopper", "cublaslt", "m=4096,n=4096,k=4096,tb=t,scales=channel", 0},
+    {"gemm_int8/hopper", "cublaslt", "m=8192,n=8192,k=8192,tb=t,scales=channel", 0},
+    {"gemm_int8/mma", "cublaslt", "m=4096,n=4096,k=4096,tb=t,scales=channel", 0},
 };
 
 }  // namespace assay::ratios
