@@ -20,6 +20,15 @@ struct GuardReport {
   // The one with the lowest address: bytes from element (0,...,0).
   int64_t first = 0;
   enum class Where { before, padding, after } where = Where::before;
+
+  // Adds stray bytes at higher addresses than those so far, the lowest `at` bytes from element (0,...,0).
+  void add(uint64_t count, int64_t at, Where side) {
+    if (count > 0 && stray == 0) {
+      first = at;
+      where = side;
+    }
+    stray += static_cast<int64_t>(count);
+  }
 };
 
 // The region [region, region + bytes) was filled with fill_poison(..., element_at, spec.dtype, poison); element

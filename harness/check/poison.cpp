@@ -68,14 +68,19 @@ std::byte poison_byte(DType t, Poison poison, int64_t offset) {
   return static_cast<std::byte>(poison_bits(t, poison) >> (8 * phase));
 }
 
-void fill_poison(std::byte* begin, size_t bytes, size_t element_at, DType t, Poison poison) {
-  std::byte period[8];
+std::array<std::byte, 8> poison_period(DType t, Poison poison, size_t element_at) {
+  std::array<std::byte, 8> period;
   for (size_t i = 0; i < 8; ++i) {
     period[i] = poison_byte(t, poison, static_cast<int64_t>(i) - static_cast<int64_t>(element_at % 8));
   }
+  return period;
+}
+
+void fill_poison(std::byte* begin, size_t bytes, size_t element_at, DType t, Poison poison) {
+  const std::array<std::byte, 8> period = poison_period(t, poison, element_at);
   size_t i = 0;
-  for (; i + 8 <= bytes; i += 8) std::memcpy(begin + i, period, 8);
-  std::memcpy(begin + i, period, bytes - i);
+  for (; i + 8 <= bytes; i += 8) std::memcpy(begin + i, period.data(), 8);
+  std::memcpy(begin + i, period.data(), bytes - i);
 }
 
 Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, const std::byte* after_second,

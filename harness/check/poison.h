@@ -9,6 +9,7 @@
 // happens to equal one pattern in one run is not mistaken for it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,6 +25,9 @@ uint64_t poison_bits(DType t, Poison poison);
 
 // The byte of the pattern at `offset` bytes from an element's first byte; negative offsets are before it.
 std::byte poison_byte(DType t, Poison poison, int64_t offset);
+
+// The pattern as 8 bytes that repeat from an address `element_at` bytes before the first byte of an element.
+std::array<std::byte, 8> poison_period(DType t, Poison poison, size_t element_at);
 
 // Fills [begin, begin + bytes). The byte at begin + element_at is the first of an element: the pattern keeps step with
 // the elements wherever a buffer starts.

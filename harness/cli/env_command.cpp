@@ -4,16 +4,16 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/job.h"
 #include "cli/loaded.h"
 #include "cli/paths.h"
-#include "measure/environment.h"
 #include "record/json_text.h"
 
 namespace assay {
 
 int env_command(const Options& options) {
   const Loaded loaded = load_modules(judge_process(judge_settings(options)), module_files(options), make_op_registry());
-  const Facts facts = environment_facts();
+  const Facts facts = facts_of(options);
   if (options.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const LoadedLibrary& library : loaded.libraries) {

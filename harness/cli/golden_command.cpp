@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cli/commands.h"
+#include "cli/job.h"
 #include "cli/loaded.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
@@ -142,7 +143,7 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
   };
   KernelPlatforms platforms;
   for (const KernelEntry& kernel : run.kernels) {
-    const Platform platform{fact("cpu.instruction_sets"), run.threads,
+    const Platform platform{fact(isa_fact(kernel.target)), run.threads,
                             computing_libraries(run.libraries, kernel.module)};
     if (platform.key() != kernel.platform) {
       throw UsageError(options.run_folder.string() + ": the libraries of " + kernel.op + "/" + kernel.name +

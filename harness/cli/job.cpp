@@ -2,7 +2,7 @@
 
 #include "cli/paths.h"
 #include "gate/program.h"
-#include "measure/environment.h"
+#include "measure/gpu.h"
 
 namespace assay {
 namespace {
@@ -13,6 +13,7 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
   if (!options.modules.empty() || !options.modules_folder.empty()) {
     arguments += " --module " + shell_quoted(kernel.module.string());
   }
+  if (options.device != Options{}.device) arguments += " --device " + options.device;
   if (options.threads != Options{}.threads) arguments += " --threads " + std::to_string(options.threads);
   if (!options.base.empty()) arguments += " --base " + shell_quoted(options.base.string());
   if (!options.base_ref.empty()) arguments += " --base-ref " + shell_quoted(options.base_ref);
@@ -48,12 +49,26 @@ RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, 
   return job;
 }
 
+Facts facts_of(const Options& options) {
+  Facts facts = environment_facts();
+  const Facts gpu = gpu_facts();
+  if (options.device == "cpu") {
+    facts["gpu.model"] = gpu.at("gpu.model");  // platforms of kernels that are not run are named too
+  } else {
+    facts.insert(gpu.begin(), gpu.end());
+  }
+  return facts;
+}
+
+const char* isa_fact(const std::string& target) { return target == "cpu" ? "cpu.instruction_sets" : "gpu.model"; }
+
 KernelPlatforms platforms_of(const Options& options, const Loaded& loaded) {
-  const std::string isa = environment_facts().at("cpu.instruction_sets");
+  const Facts facts = facts_of(options);
   KernelPlatforms platforms;
   for (const KernelInfo& kernel : loaded.kernels) {
     platforms[kernel.op + "/" + kernel.name] = {
-        isa, options.threads, computing_libraries(loaded.libraries, kernel.module.filename().string())};
+        facts.at(isa_fact(kernel.target)), options.threads,
+        computing_libraries(loaded.libraries, kernel.module.filename().string())};
   }
   return platforms;
 }

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "gate/coordinator.h"
 #include "gate/goldens.h"
+#include "measure/environment.h"
 
 namespace assay {
 
@@ -12,6 +13,11 @@ JudgeSettings limited(JudgeSettings settings, const Policy& policy);
 
 // All but what differs: recorded, start_judge, append, stop_asked, observer. Keeps references to its arguments.
 RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, const Goldens& goldens);
+
+// Of this machine, and of the GPU where that is the run's device.
+Facts facts_of(const Options& options);
+// The fact that says what kernels of a target dispatch on.
+const char* isa_fact(const std::string& target);
 
 KernelPlatforms platforms_of(const Options& options, const Loaded& loaded);
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
+#include "device/device.h"
 #include "gate/nearest.h"
 
 namespace assay {
@@ -21,7 +22,7 @@ void add_flags(CLI::App& app, unsigned groups, Options& o, Texts& texts) {
     app.add_option("--module", o.modules, "a module instead of the build's own; repeatable")->allow_extra_args(false);
     app.add_option("--modules", o.modules_folder, "folder whose *.so are loaded; else ASSAY_MODULES, else the build's");
     app.add_option("--threads", o.threads, "CPU threads each launch may use")->check(CLI::Range(1, 1024));
-    app.add_option("--device", o.device, "cpu");
+    app.add_option("--device", o.device, "what kernels run on: cpu (default) or cuda");
   }
   if (groups & kSelection) {
     app.add_option("--filter", o.filters, "op[/kernel][:field=value,...], '*' matches any text; repeatable: the union")
@@ -142,9 +143,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   if (golden->parsed()) o.subcommand = golden->get_subcommands()[0]->get_name();
   o.tier = tier_named(texts.tier);
   if (!o.shard_text.empty()) o.shard = parse_shard(o.shard_text);
-  if (o.device != "cpu") {
-    throw UsageError("--device: '" + o.device + "' is not there; this build has kernels for cpu only");
-  }
+  device_named(o.device);  // a word that is none is told at once
   return o;
 }
 

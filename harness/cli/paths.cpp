@@ -79,6 +79,7 @@ JudgeSettings judge_settings(const Options& options) {
   settings.worker_program = program("assay-worker");
   settings.library_path = library_path();
   settings.oracle_cache = oracle_cache();
+  settings.device = device_named(options.device);
   settings.threads = options.threads;
   return settings;
 }

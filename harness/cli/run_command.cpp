@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "gate/findings.h"
 #include "gate/program.h"
-#include "measure/environment.h"
+#include "measure/gpu.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
 
@@ -56,7 +56,7 @@ Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded,
   run.started = utc_now();
   run.planned = static_cast<int64_t>(plan.cases.size());
   run.threads = options.threads;
-  run.environment = environment_facts();
+  run.environment = facts_of(options);
   run.libraries = loaded.libraries;
   for (const KernelInfo& kernel : plan.kernels) {
     run.kernels.push_back({kernel.op, kernel.name, kernel.target, kernel.module.filename().string(), kernel.module_hash,
@@ -174,6 +174,7 @@ int run_command(const Options& given) {
   if (!left_out.empty()) fmt::print(stderr, "assay: {}\n", left_out);
 
   const Telemetry before = read_telemetry();
+  const GpuTelemetry gpu_before = read_gpu_telemetry();
   const auto began = std::chrono::steady_clock::now();
   const RunEnding ending = carry_out(setting, goldens, folder);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -195,7 +196,8 @@ int run_command(const Options& given) {
   run.recorded = recorded;
   run.findings = conclusion.findings;
   run.libraries = merged(run.libraries, ending.libraries);
-  for (const auto& [name, fact] : telemetry_between(before, read_telemetry())) run.environment[name] = fact;
+  run.environment.merge(telemetry_between(before, read_telemetry()));
+  if (options.device != "cpu") run.environment.merge(gpu_telemetry_between(gpu_before, read_gpu_telemetry()));
   run.exit_code = conclusion.exit_code;
   run.finished = utc_now();
   folder.write_run(run);

@@ -35,7 +35,8 @@ uint64_t page_size() {
   return size;
 }
 
-Region place_region(uint64_t bytes, uint64_t alignment, uint64_t byte_offset, uint64_t element, Place place) {
+Region place_region(uint64_t bytes, uint64_t alignment, uint64_t byte_offset, uint64_t element, Place place,
+                    uint64_t granularity) {
   if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > page_size()) {
     throw UsageError("alignment " + std::to_string(alignment) + " is not a power of two up to a page");
   }
@@ -43,17 +44,16 @@ Region place_region(uint64_t bytes, uint64_t alignment, uint64_t byte_offset, ui
   region.bytes = bytes;
   region.alignment = byte_offset == 0 ? std::max(alignment, element) : element;
   const uint64_t needed = byte_offset + bytes + alignment + kLeastSlack;
-  region.length = round_up(needed, page_size());
+  region.length = round_up(needed, granularity);
   region.base = place == Place::start ? 0 : (region.length - bytes - byte_offset) & ~(alignment - 1);
   region.first = region.base + byte_offset;
   return region;
 }
 
 Layout lay_out(const std::vector<TensorSpec>& tensors, uint64_t alignment, int64_t offset_elements, Place place,
-               const Workspace& workspace) {
+               const Workspace& workspace, uint64_t granularity) {
   Layout layout;
-  const auto add = [&layout](Region region) {
-    region.file_offset = layout.total;
+  const auto add = [&layout](const Region& region) {
     layout.total += region.length;
     layout.regions.push_back(region);
   };
@@ -61,9 +61,9 @@ Layout lay_out(const std::vector<TensorSpec>& tensors, uint64_t alignment, int64
     require_addressable(tensor);
     const uint64_t element = size_of(tensor.dtype);
     add(place_region(static_cast<uint64_t>(tensor.span_elements()) * element, std::max<uint64_t>(alignment, element),
-                     static_cast<uint64_t>(offset_elements) * element, element, place));
+                     static_cast<uint64_t>(offset_elements) * element, element, place, granularity));
   }
-  add(place_region(workspace.bytes, std::max<uint64_t>(workspace.alignment, 1), 0, 1, place));
+  add(place_region(workspace.bytes, std::max<uint64_t>(workspace.alignment, 1), 0, 1, place, granularity));
   if (layout.total > static_cast<uint64_t>(kLargest)) {
     throw Error("the case needs " + std::to_string(layout.total) + " bytes, more than can be addressed");
   }

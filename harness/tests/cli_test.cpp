@@ -44,7 +44,7 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"check", "--tier", "smok"}, "not one of smoke, ci, nightly"},
       {{"check", "--shard", "3/2"}, "--shard"},
       {{"check", "--threads", "none"}, "--threads"},
-      {{"check", "--device", "cuda"}, "--device"},
+      {{"check", "--device", "gpu"}, "there are cpu and cuda"},
       {{"check", "--filter"}, "--filter"},
       {{"check", "surplus"}, "surplus"},
       {{"golden"}, "subcommand is required"},

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "device/arena.h"
 #include "device/layout.h"
-#include "device/mapping.h"
+#include "device/memory_host.h"
+#include "device/worker_device_host.h"
 
 namespace assay {
 namespace {
@@ -57,28 +57,41 @@ TEST(Layout, OffsetMisalignsTheFirstElementAndSaysSo) {
   EXPECT_THROW(place_region(100, 48, 0, 4, Place::end), UsageError);
 }
 
-TEST(Arena, MoreThanTheMachineHasIsOneLineThatSaysHowMuch) {
+std::vector<Region> of_length(uint64_t length) { return {{.length = length}}; }
+
+TEST(HostMemory, MoreThanTheMachineHasIsOneLineThatSaysHowMuch) {
   for (const uint64_t bytes : {uint64_t{1} << 50, uint64_t{1} << 62, ~uint64_t{0} - 5}) {
-    Arena arena;
+    HostMemory memory;
+    std::vector<Region> regions = of_length(bytes);
     try {
-      arena.reserve(bytes);
+      memory.place(regions);
       ADD_FAILURE() << bytes << " bytes were given";
     } catch (const Error& e) {
       const std::string said = e.what(), wanted = "the case needs " + std::to_string(bytes) + " bytes of memory";
       EXPECT_EQ(said.rfind(wanted, 0), 0u) << said;
     }
-    EXPECT_TRUE(arena.reserve(100));  // the next case goes on
+    regions = of_length(100);
+    memory.place(regions);  // the next case goes on
+    EXPECT_EQ(memory.blocks().size(), 1u);
+  }
+}
+
+void give(const Memory& memory, WorkerDevice& worker) {
+  for (Block block : memory.blocks()) {
+    block.file = ::dup(block.file);
+    worker.take(block);
   }
 }
 
 class Guarded : public ::testing::TestWithParam<Place> {};
 
 TEST_P(Guarded, AccessesInsideSucceedAndOnePastTheHoleFaults) {
-  const Layout layout = lay_out({row(1000), row(0), row(1024)}, 0, 0, GetParam(), {});
-  Arena arena;
-  arena.reserve(layout.total);
-  Mapping mapping;
-  const std::vector<void*> bases = mapping.map(arena.file(), layout.regions);
+  Layout layout = lay_out({row(1000), row(0), row(1024)}, 0, 0, GetParam(), {});
+  HostMemory memory;
+  memory.place(layout.regions);
+  HostWorkerDevice worker;
+  give(memory, worker);
+  const std::vector<void*> bases = worker.map(layout.regions);
   ASSERT_EQ(bases.size(), 4u);
   EXPECT_EQ(bases[3], nullptr) << "no workspace";
   for (const size_t i : {0u, 2u}) {
@@ -94,35 +107,46 @@ TEST_P(Guarded, AccessesInsideSucceedAndOnePastTheHoleFaults) {
 }
 INSTANTIATE_TEST_SUITE_P(Places, Guarded, ::testing::Values(Place::end, Place::start));
 
-TEST(Mapping, WritesReachTheJudgesViewAndOldAddressesFaultAfterRemapping) {
-  const Layout layout = lay_out({row(16)}, 0, 0, Place::end, {});
-  Arena arena;
-  arena.reserve(layout.total);
-  Mapping mapping;
-  auto* before = static_cast<float*>(mapping.map(arena.file(), layout.regions)[0]);
+TEST(HostWorkerDevice, WritesReachTheJudgesViewAndOldAddressesFaultAfterRemapping) {
+  Layout layout = lay_out({row(16)}, 0, 0, Place::end, {});
+  HostMemory memory;
+  memory.place(layout.regions);
+  HostWorkerDevice worker;
+  give(memory, worker);
+  auto* before = static_cast<float*>(worker.map(layout.regions)[0]);
   before[3] = 7;
-  EXPECT_EQ(reinterpret_cast<float*>(arena.data() + layout.regions[0].base)[3], 7);
-  auto* after = static_cast<float*>(mapping.map(arena.file(), layout.regions)[0]);
+  EXPECT_EQ(reinterpret_cast<float*>(memory.at(layout.regions[0]) + layout.regions[0].base)[3], 7);
+  auto* after = static_cast<float*>(worker.map(layout.regions)[0]);
   EXPECT_NE(before, after);
   EXPECT_EQ(after[3], 7);
   EXPECT_EQ(signal_of([&] { *static_cast<volatile float*>(before) = 1; }), SIGSEGV);
+  worker.forget(layout.regions[0].block);
+  EXPECT_EQ(signal_of([&] { *static_cast<volatile float*>(after) = 1; }), SIGSEGV);
+  EXPECT_THROW(worker.map(layout.regions), Error);
 }
 
-TEST(Arena, KnowsWhatHasMemoryBehindIt) {
-  Arena arena;
-  EXPECT_EQ(arena.resident(), 0u);
-  arena.reserve(uint64_t{8} << 20);
-  EXPECT_EQ(arena.resident(), 0u);
-  std::memset(arena.data(), 1, size_t{2} << 20);
-  EXPECT_EQ(arena.resident(), uint64_t{2} << 20);
+TEST(HostMemory, KnowsWhatHasMemoryBehindIt) {
+  HostMemory memory;
+  EXPECT_EQ(memory.host_bytes(), 0u);
+  std::vector<Region> regions = of_length(uint64_t{8} << 20);
+  memory.place(regions);
+  EXPECT_EQ(memory.host_bytes(), 0u);
+  memory.set(std::vector<Stretch>{{&regions[0], 0, uint64_t{2} << 20}});
+  EXPECT_EQ(memory.host_bytes(), uint64_t{2} << 20);
 }
 
-TEST(Arena, CannotBeShrunkUnderTheJudge) {
-  Arena arena;
-  EXPECT_TRUE(arena.reserve(100));
-  EXPECT_FALSE(arena.reserve(1000));
-  EXPECT_EQ(::ftruncate(arena.file(), 0), -1);
-  EXPECT_TRUE(arena.reserve(arena.size() + 1));
+TEST(HostMemory, CannotBeShrunkUnderTheJudge) {
+  HostMemory memory;
+  std::vector<Region> regions = of_length(100);
+  memory.place(regions);
+  const Block first = memory.blocks().at(0);
+  regions = of_length(1000);
+  memory.place(regions);
+  EXPECT_EQ(memory.blocks().at(0).id, first.id);
+  EXPECT_EQ(::ftruncate(first.file, 0), -1);
+  regions = of_length(first.bytes + 1);
+  memory.place(regions);
+  EXPECT_NE(memory.blocks().at(0).id, first.id);
 }
 
 }  // namespace

@@ -3,67 +3,26 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <filesystem>
-
-#include "core/error.h"
-#include "core/op.h"
-#include "record/verdict.h"
-#include "worker/judge_client.h"
+#include "bad_module_checks.h"
 #include "worker/process.h"
 
 namespace assay {
 namespace {
 
-const std::filesystem::path kBuild = ASSAY_BUILD_DIR;
+using bad::concluded;
+using bad::details;
+using bad::kNaN;
+using bad::kNormal;
+using bad::kZeros;
+using bad::module_named;
+using bad::Row;
 
-JudgeSettings settings() {
-  return {.judge_program = kBuild / "bin/assay-judge",
-          .worker_program = kBuild / "bin/assay-worker",
-          .threads = 2,
-          .deadline_seconds = 5,
-          .memory_limit_bytes = 256u << 20};
-}
-
-std::filesystem::path module_named(const std::string& name) { return kBuild / "bad_modules" / (name + ".so"); }
-
-// What the coordinator adds before it concludes.
-Record concluded(Record record) {
-  for (const char* check : {"truth", "golden-bits", "statistical"}) {
-    record.checks.push_back(check_result(check, Outcome::no_baseline));
-  }
-  conclude(record);
-  return record;
-}
-
-std::string details(const Record& record) {
-  std::string all = record.reason + "\n";
-  for (const CheckResult& r : record.checks) {
-    all += "  " + r.check + ": " + std::string(word_of(r.outcome)) + " " + r.detail + "\n";
-  }
-  return all;
-}
-
-constexpr const char* kNormal = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32";
-constexpr const char* kZeros = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=zeros";
-constexpr const char* kNaN = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=nan_one";
-
-struct Row {
-  const char* module;
-  Verdict verdict;
-  const char* reason;  // part of the record's reason
-  const char* case_id = kNormal;
-};
-
-void PrintTo(const Row& row, std::ostream* out) { *out << row.module; }
+JudgeSettings settings() { return bad::settings(Device::cpu, 5); }
 
 class BadModule : public ::testing::TestWithParam<Row> {
  protected:
   static void SetUpTestSuite() { judge_ = std::make_unique<JudgeClient>(settings()); }
   static void TearDownTestSuite() { judge_.reset(); }
-  static Record check(const std::string& module, const std::string& case_id) {
-    const OpRegistry ops = make_op_registry();
-    return concluded(judge_->check(judge_->load(module_named(module)).at(0), ops.parse_case(case_id)));
-  }
   static std::unique_ptr<JudgeClient> judge_;  // one for all: no module may spoil it for the next
 };
 std::unique_ptr<JudgeClient> BadModule::judge_;
@@ -74,11 +33,7 @@ TEST_P(BadModule, GetsItsVerdictAndTheNextKernelIsUnharmed) {
   if (std::string(row.module) == "leak")
     GTEST_SKIP() << "the sanitizer owns malloc: the heap is not counted in this build";
 #endif
-  const Record record = check(row.module, row.case_id);
-  EXPECT_EQ(word_of(record.verdict), word_of(row.verdict)) << details(record);
-  EXPECT_NE(record.reason.find(row.reason), std::string::npos) << details(record);
-  const Record good = check("good", row.case_id);
-  EXPECT_EQ(good.verdict, Verdict::pass) << details(good);
+  bad::expect_verdict(*judge_, "", row);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "device/arena.h"
 #include "device/layout.h"
-#include "device/mapping.h"
+#include "device/memory_host.h"
+#include "device/worker_device_host.h"
 #include "hwy/highway.h"
 #include "load/module.h"
 #include "oracle_run.h"
@@ -39,17 +39,21 @@ class Attempt {
     state_ = kernel.create({1, 0}, &error);
     const int64_t offset = c.integer("offset");
     const Layout planned = lay_out(inputs.specs, kernel.contract.alignment, offset, Place::end, {});
-    const WireCall call(call_to_json(c, inputs.specs, planned, kThreads));
+    const WireCall call(call_to_json(c, inputs.specs, planned, kThreads), {1, 0});
     if (const char* refusal = kernel.prepare(state_, &call.get(), &plan_)) throw Error(c.id() + ": " + refusal);
     const assay_workspace w = kernel.workspace(plan_);
     layout_ = lay_out(inputs.specs, kernel.contract.alignment, offset, Place::end,
                       {w.bytes, std::max<uint64_t>(1, w.alignment), w.init != 0});
-    arena_.reserve(layout_.total);
-    std::fill_n(arena_.data(), layout_.total, kPoison);
+    memory_.place(layout_.regions);
+    for (const Region& region : layout_.regions) std::fill_n(memory_.at(region), region.length, kPoison);
     for (size_t i = 0; i < inputs.specs.size(); ++i) {
       if (!inputs.storage[i].empty()) std::memcpy(tensor(i), inputs.storage[i].data(), inputs.storage[i].size());
     }
-    pointers_ = mapping_.map(arena_.file(), layout_.regions);
+    for (Block block : memory_.blocks()) {
+      block.file = ::dup(block.file);
+      worker_.take(block);
+    }
+    pointers_ = worker_.map(layout_.regions);
   }
   ~Attempt() {
     if (plan_ != nullptr) kernel_.release(state_, plan_);
@@ -86,15 +90,15 @@ class Attempt {
   }
 
  private:
-  std::byte* tensor(size_t i) { return arena_.data() + layout_.regions[i].file_offset + layout_.regions[i].first; }
+  std::byte* tensor(size_t i) { return memory_.at(layout_.regions[i]) + layout_.regions[i].first; }
 
   const assay_kernel& kernel_;
   const Inputs& inputs_;
   void* state_ = nullptr;
   void* plan_ = nullptr;
   Layout layout_;
-  Arena arena_;
-  Mapping mapping_;
+  HostMemory memory_;
+  HostWorkerDevice worker_;
   std::vector<void*> pointers_;
 };
 

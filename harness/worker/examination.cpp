@@ -19,6 +19,7 @@ constexpr int kCrowdedLaunches = 10;
 // What steady launches may gain in all before it counts as growth: bookkeeping of threads that start late.
 constexpr int64_t kHeapSlack = 64 << 10;
 constexpr int64_t kResidentSlack = 16 << 20;
+constexpr int64_t kDeviceSlack = 16 << 20;  // others may use the device too: it must also grow with most launches
 // Far from the seeds that cases use.
 constexpr uint64_t kStaleSeed = 1000003;
 constexpr uint64_t kPerturbedSeed = 7000001;
@@ -113,7 +114,8 @@ class Examination : public Steps {
     if (!base_launches(trial)) return;
     repeats(trial);
     under_load(trial);
-    // From here on other trials take the arena.
+    streams(trial);
+    // From here on other trials take the memory.
     Trial::Setting moved = setting_;
     moved.place = setting_.place == Place::end ? Place::start : Place::end;
     vary("same-alignment", *court_.first, moved, ASSAY_SAME_ALIGNMENT, "at other addresses");
@@ -170,22 +172,30 @@ class Examination : public Steps {
 
   void repeats(Trial& trial) {
     constexpr int kLaunches = kRepeats - 2;
-    int growing = 0, allocating = 0;
-    int64_t heap_at_start = 0, heap = 0;
+    int growing = 0, allocating = 0, device_growing = 0;
+    int64_t heap_at_start = 0, heap = 0, device_at_start = 0, device = 0;
     const auto resident_at_start = static_cast<int64_t>(own_memory(court_.first->pid()));
     for (int i = 0; i < kLaunches; ++i) {
       const Outputs repeat = launch(trial, i % 2 == 0 ? Poison::first : Poison::second);
       compare("same-run", repeat, ASSAY_SAME_RUN, "launch " + std::to_string(i + 3));
       const LaunchCost& cost = trial.cost();
       if (i == 0) heap_at_start = cost.outstanding;
+      if (i == 0) device_at_start = cost.device_memory;
       if (i > 0 && cost.outstanding > heap) ++growing;
+      if (i > 0 && cost.device_memory > device) ++device_growing;
       if (cost.allocations > 0) ++allocating;
       heap = cost.outstanding;
+      device = cost.device_memory;
     }
     const int64_t grown = heap - heap_at_start;
     const int64_t resident = static_cast<int64_t>(own_memory(court_.first->pid())) - resident_at_start;
     sheet_.record.resident_growth_bytes = resident;
-    if (grown > kHeapSlack || resident > kResidentSlack || (grown > 0 && growing > kLaunches / 2)) {
+    if (device - device_at_start > kDeviceSlack && device_growing > kLaunches / 2) {
+      sheet_.set("growth", Outcome::fail,
+                 "over " + std::to_string(kLaunches) + " launches the device's memory in use grew " +
+                     std::to_string(device_growing) + " times, by " + std::to_string(device - device_at_start) +
+                     " bytes");
+    } else if (grown > kHeapSlack || resident > kResidentSlack || (grown > 0 && growing > kLaunches / 2)) {
       sheet_.set("growth", Outcome::fail,
                  "over " + std::to_string(kLaunches) + " launches the heap grew by " + std::to_string(grown) +
                      " bytes, the resident size by " + std::to_string(resident));
@@ -198,8 +208,71 @@ class Examination : public Steps {
 
   void under_load(Trial& trial) {
     const Load load(court_.settings->threads);
+    const Manner manner = has_streams(device()) ? Manner::beside_load : Manner::held_up;
     for (Series series(kLoadedLaunches); series.goes_on();) {
-      compare("same-load", launch(trial, Poison::second, Trial::Pace::held_up), ASSAY_SAME_LOAD, "beside other work");
+      compare("same-load", launch(trial, Poison::second, manner), ASSAY_SAME_LOAD, "beside other work");
+    }
+  }
+
+  // ---- where launches are queued ----
+
+  Device device() const { return court_.settings->device; }
+
+  void streams(Trial& trial) {
+    if (!has_streams(device())) {
+      for (const char* check : {"same-stream", "asynchronous"}) {
+        sheet_.set(check, Outcome::not_applicable, "launches are not queued on a CPU");
+      }
+      return;
+    }
+    compare("same-stream", launch(trial, Poison::second, Manner::other_stream), ASSAY_SAME_STREAM, "on another stream");
+    compare("same-stream", launch(trial, Poison::first, Manner::blocked), ASSAY_SAME_STREAM, "on a stream held back");
+    const LaunchCost held = trial.cost();
+    if (held.waited) {
+      sheet_.set("asynchronous", Outcome::fail,
+                 "launch does not return while the work before it is held back: it waits");
+    } else if (!held.touched.empty()) {
+      sheet_.set("asynchronous", Outcome::fail,
+                 held.touched + " changed while the stream was held back: launch works on another one");
+    }
+    replay(trial);
+    sheet_.pass_if_unset("asynchronous");
+  }
+
+  void replay(Trial& trial) {
+    const Outputs got = launch(trial, Poison::second, Manner::replayed);
+    const nlohmann::json& graph = trial.cost().graph;
+    const std::string why_not = graph.at("why_not");
+    if (!why_not.empty()) {
+      court_.first->restart();  // what it left behind must not reach the next launch
+      if (!contract_.may_allocate) {
+        sheet_.set("asynchronous", Outcome::fail,
+                   "launch cannot be captured, as if it waited or allocated: " + why_not);
+      }
+      const bool promised = contract_.promised(ASSAY_SAME_STREAM);
+      return sheet_.set("same-stream", promised ? Outcome::fail : Outcome::not_applicable,
+                        "cannot be captured into a graph: " + why_not);
+    }
+    note_kernels(graph.at("kernels"));
+    if (graph.at("allocations").get<int>() > 0 && !contract_.may_allocate) {
+      sheet_.set("asynchronous", Outcome::fail, "launch allocates, and the contract does not say may_allocate");
+    }
+    compare("same-stream", got, ASSAY_SAME_STREAM, "from a replayed graph");
+  }
+
+  // What ran, one line a kernel, in the order of the graph.
+  void note_kernels(const nlohmann::json& kernels) {
+    const auto size = [](const nlohmann::json& dims) {
+      return std::to_string(dims.at(0).get<unsigned>()) + "x" + std::to_string(dims.at(1).get<unsigned>()) + "x" +
+             std::to_string(dims.at(2).get<unsigned>());
+    };
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const nlohmann::json& k = kernels[i];
+      sheet_.record.selection["kernel." + std::to_string(i)] =
+          k.at("name").get<std::string>() + " grid=" + size(k.at("grid")) + " block=" + size(k.at("block")) +
+          " registers=" + std::to_string(k.at("registers").get<int>()) +
+          " local_bytes=" + std::to_string(k.at("local_bytes").get<int>()) +
+          " shared_bytes=" + std::to_string(k.at("shared_bytes").get<int>());
     }
   }
 
@@ -216,7 +289,7 @@ class Examination : public Steps {
     fill(trial, seed());
     compare(check, launch(trial, Poison::second), promise, how);
     for (Series series(held_up); series.goes_on();) {
-      compare(check, launch(trial, Poison::first, Trial::Pace::held_up), promise, how);
+      compare(check, launch(trial, Poison::first, Manner::held_up), promise, how);
     }
   }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/op.h"
-#include "device/arena.h"
+#include "device/memory.h"
 #include "record/record.h"
 #include "worker/fill_cache.h"
 #include "worker/judge_client.h"
@@ -17,7 +17,7 @@ struct Court {
   Subject* first;
   Subject* second;
   Subject* timing;  // takes no part; named so that it is not taken for a stray process
-  Arena* arena;
+  Memory* memory;
   FillCache* fills;
   OracleCache* oracles;
 };

@@ -31,6 +31,10 @@ JudgeSettings settings_from_json(const json& value) {
   settings.worker_program = value.at("worker_program").get<std::string>();
   for (const json& folder : value.at("library_path")) settings.library_path.emplace_back(folder.get<std::string>());
   settings.oracle_cache = value.at("oracle_cache").get<std::string>();
+  settings.device = device_named(value.at("device").get<std::string>());
+  if (const std::string why = why_unusable(settings.device); !why.empty()) {
+    throw UsageError("--device " + std::string(name_of(settings.device)) + ": " + why);
+  }
   settings.threads = value.at("threads");
   settings.deadline_seconds = value.at("deadline_seconds");
   settings.memory_limit_bytes = value.at("memory_limit_bytes");
@@ -109,11 +113,22 @@ class Judge {
     return found->second;
   }
 
+  // Made when first needed: listing kernels needs none.
+  Memory& memory() {
+    if (memory_ == nullptr) {
+      memory_ = make_memory(settings_.device);
+      memory_->on_shortage = [this] {
+        for (Subject* subject : {&first_, &second_, &timing_}) subject->let_go_of_memory();
+      };
+    }
+    return *memory_;
+  }
+
   json check(const json& message) {
     const KernelInfo& info = kernel(message);
     turn_to(info.module.string());
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
-    const Court court{&settings_, &first_, &second_, &timing_, &arena_, &fills_, &oracles_};
+    const Court court{&settings_, &first_, &second_, &timing_, &memory(), &fills_, &oracles_};
     return {{"record", to_json(examine(court, info, ops_.named(info.op), c))}};
   }
 
@@ -122,7 +137,7 @@ class Judge {
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
     const std::filesystem::path folder = message.at("samples_folder").get<std::string>();
     Trial::Setting setting{.threads = settings_.threads, .offset = c.integer("offset")};
-    Trial trial(timing_, arena_, fills_, info, ops_.named(info.op), c, setting);
+    Trial trial(timing_, memory(), fills_, info, ops_.named(info.op), c, setting);
     if (!trial.refusal().empty()) throw Error("a case that passed is now refused: " + trial.refusal());
     trial.map();
     trial.fill(static_cast<uint64_t>(c.integer("seed")));
@@ -175,7 +190,7 @@ class Judge {
   JudgeSettings settings_;
   const OpRegistry& ops_;
   Subject first_, second_, timing_;
-  Arena arena_;
+  std::unique_ptr<Memory> memory_;
   FillCache fills_;
   OracleCache oracles_;
   std::string module_;  // the correctness workers are for
@@ -188,9 +203,13 @@ class Judge {
 json settings_to_json(const JudgeSettings& settings) {
   json folders = json::array();
   for (const auto& folder : settings.library_path) folders.push_back(folder.string());
-  return {{"worker_program", settings.worker_program.string()}, {"library_path", folders},
-          {"oracle_cache", settings.oracle_cache.string()},     {"threads", settings.threads},
-          {"deadline_seconds", settings.deadline_seconds},      {"memory_limit_bytes", settings.memory_limit_bytes}};
+  return {{"worker_program", settings.worker_program.string()},
+          {"library_path", folders},
+          {"oracle_cache", settings.oracle_cache.string()},
+          {"device", name_of(settings.device)},
+          {"threads", settings.threads},
+          {"deadline_seconds", settings.deadline_seconds},
+          {"memory_limit_bytes", settings.memory_limit_bytes}};
 }
 
 void serve_judge(int socket, const OpRegistry& ops) {

@@ -13,6 +13,7 @@
 
 #include "core/case.h"
 #include "core/contract.h"
+#include "device/device.h"
 #include "record/record.h"
 #include "record/run_json.h"
 
@@ -23,9 +24,10 @@ struct JudgeSettings {
   std::filesystem::path worker_program;             // assay-worker
   std::vector<std::filesystem::path> library_path;  // put before LD_LIBRARY_PATH of workers: the library set
   std::filesystem::path oracle_cache;               // folder; empty: no cache
-  int threads = 2;                                  // each launch may use
-  double deadline_seconds = 20;                     // of one launch, and of one prepare
-  uint64_t memory_limit_bytes = 4ull << 30;         // resident size of a worker above what the judge gave it
+  Device device = Device::cpu;
+  int threads = 2;                           // each launch may use
+  double deadline_seconds = 20;              // of one launch, and of one prepare
+  uint64_t memory_limit_bytes = 4ull << 30;  // resident size of a worker above what the judge gave it
 };
 
 // One kernel of a module, as a worker that loaded the module described it.

@@ -206,6 +206,11 @@ void Process::ended_by_itself() {
   ::kill(-pid_, SIGKILL);
   pid_ = -1;
   drain_output();
+  if (fault_.is_object() && fault_.contains("device")) {
+    ProcessLost lost(Loss::device, 0, "lost its device: " + fault_.value("device", ""));
+    lost.fault = std::move(fault_);
+    throw lost;
+  }
   if (WIFSIGNALED(status)) {
     ProcessLost lost(Loss::signal, WTERMSIG(status), "died by " + signal_name(WTERMSIG(status)));
     lost.fault = std::move(fault_);

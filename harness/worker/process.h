@@ -17,13 +17,13 @@ namespace assay {
 inline constexpr int kChannelDescriptor = 3;
 
 // How a child ended while an answer was awaited.
-enum class Loss { signal, exit, timeout, memory, protocol };
+enum class Loss { signal, exit, device, timeout, memory, protocol };
 
 struct ProcessLost : std::runtime_error {
   ProcessLost(Loss how, int number, const std::string& what) : std::runtime_error(what), loss(how), code(number) {}
   Loss loss;
   int code;              // signal number or exit status
-  nlohmann::json fault;  // what worker/fault.h sent before the end, or null
+  nlohmann::json fault;  // what it sent before the end (protocol.md), or null
 };
 
 struct ProcessSettings {

@@ -26,7 +26,7 @@ Steps::Steps(const Court& court, const KernelInfo& kernel, const Op& op, const C
 
 Trial Steps::plan(Subject& subject, const Case& c, const Trial::Setting& setting) {
   const Stopwatch watch(sheet_.record, "prepare");
-  return Trial(subject, *court_.arena, *court_.fills, kernel_, op_, c, setting);
+  return Trial(subject, *court_.memory, *court_.fills, kernel_, op_, c, setting);
 }
 
 void Steps::fill(Trial& trial, uint64_t from) {
@@ -34,9 +34,9 @@ void Steps::fill(Trial& trial, uint64_t from) {
   trial.fill(from);
 }
 
-Outputs Steps::launch(Trial& trial, Poison poison, Trial::Pace pace) {
+Outputs Steps::launch(Trial& trial, Poison poison, Manner manner) {
   const Stopwatch watch(sheet_.record, "launch");
-  Outputs got = trial.launch(poison, pace);
+  Outputs got = trial.launch(poison, manner);
   ++launches_;
   if (!trial.strays().guards.empty()) sheet_.set("guards", Outcome::fail, trial.strays().guards);
   if (!trial.strays().inputs.empty()) sheet_.set("inputs", Outcome::fail, trial.strays().inputs);
@@ -125,13 +125,14 @@ void Steps::lose(const ProcessLost& lost) {
     result.detail += ": " + stepped;
     result.verdict = Verdict::memory;
   }
+  if (lost.loss == Loss::device && lost.fault.value("access", false)) result.verdict = Verdict::memory;
   if (lost.loss == Loss::timeout) result.verdict = Verdict::timeout;
   if (lost.loss == Loss::memory) result.verdict = Verdict::memory;
   sheet_.set(std::move(result));
 }
 
 std::string Steps::where_it_stepped(const nlohmann::json& fault) const {
-  if (fault.is_null() || fault.at("region").get<int64_t>() == -1) return {};
+  if (fault.is_null() || !fault.contains("region") || fault.at("region").get<int64_t>() == -1) return {};
   const std::string did = fault.at("write").get<int>() != 0 ? "wrote " : "read ";
   if (fault.at("region").get<int64_t>() == -2) return did + "where an earlier launch had its buffers, or far outside";
   const auto region = fault.at("region").get<size_t>();

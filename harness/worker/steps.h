@@ -39,7 +39,7 @@ class Steps {
   uint64_t seed() const { return static_cast<uint64_t>(case_.integer("seed")); }
   Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting);
   void fill(Trial& trial, uint64_t from);
-  Outputs launch(Trial& trial, Poison poison, Trial::Pace pace = Trial::Pace::own);
+  Outputs launch(Trial& trial, Poison poison, Manner manner = Manner::plain);
   References reference(const Trial& trial, uint64_t from);
   CheckResult judge(const Outputs& got, const std::vector<Reference>& references, std::vector<ErrorSummary>& errors);
   std::string difference(const Outputs& a, const Outputs& b);

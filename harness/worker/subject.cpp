@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace assay {
@@ -25,10 +26,11 @@ Subject::Subject(const JudgeSettings& settings, std::vector<std::pair<std::strin
 
 nlohmann::json Subject::ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file) {
   if (!running()) {
-    shared_arena_ = 0;
+    shared_.clear();
     process_ = std::make_unique<Process>(ProcessSettings{.program = settings_->worker_program.string(),
                                                          .arguments = {std::to_string(::getpid())},
                                                          .environment = environment_});
+    ask({{"do", "device"}, {"target", name_of(settings_->device)}});
   }
   nlohmann::json answer = process_->request(message, deadline, settings_->memory_limit_bytes, file);
   if (const auto error = answer.find("error"); error != answer.end()) throw LaunchFailed(error->get<std::string>());
@@ -43,10 +45,27 @@ nlohmann::json Subject::ask(const nlohmann::json& message, std::chrono::duration
   return ask(message, deadline, -1);
 }
 
-void Subject::share(const Arena& arena) {
-  if (running() && shared_arena_ == arena.generation()) return;
-  ask({{"do", "arena"}}, arena.file());
-  shared_arena_ = arena.generation();
+void Subject::share(const Memory& memory, const std::vector<Region>& regions) {
+  std::set<uint64_t> gone = running() ? shared_ : std::set<uint64_t>{};
+  for (const Block& block : memory.blocks()) {
+    gone.erase(block.id);
+    const auto holds = [&](const Region& region) { return region.block == block.id; };
+    if (std::none_of(regions.begin(), regions.end(), holds) || (running() && shared_.contains(block.id))) continue;
+    ask({{"do", "block"}, {"id", block.id}, {"bytes", block.bytes}}, block.file);
+    shared_.insert(block.id);
+  }
+  if (!gone.empty()) ask({{"do", "forget"}, {"blocks", gone}});
+  for (const uint64_t id : gone) shared_.erase(id);
+}
+
+void Subject::let_go_of_memory() {
+  if (!running() || shared_.empty()) return;
+  try {
+    ask({{"do", "forget"}, {"blocks", shared_}});
+  } catch (const ProcessLost&) {
+    // It has let go of everything.
+  }
+  shared_.clear();
 }
 
 void Subject::restart() {

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
-#include "device/arena.h"
+#include "device/memory.h"
 #include "worker/judge_client.h"
 #include "worker/process.h"
 
@@ -28,8 +30,10 @@ class Subject {
   nlohmann::json ask(const nlohmann::json& message, int file = -1);
   nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline);
 
-  // Gives the worker the arena when it has not got this one yet.
-  void share(const Arena& arena);
+  // Gives the worker the blocks of `regions` that it has not got yet, and has it let go of those that are no more.
+  void share(const Memory& memory, const std::vector<Region>& regions);
+  // The worker, if it runs, unmaps everything.
+  void let_go_of_memory();
 
   void restart();  // the next ask starts a fresh process
   bool running() const { return process_ != nullptr && !process_->ended(); }
@@ -43,7 +47,7 @@ class Subject {
   const JudgeSettings* settings_;
   std::vector<std::pair<std::string, std::string>> environment_;
   std::unique_ptr<Process> process_;
-  uint64_t shared_arena_ = 0;  // its generation
+  std::set<uint64_t> shared_;  // blocks the running worker has
 };
 
 }  // namespace assay

@@ -44,10 +44,10 @@ uint64_t working_bytes(const std::vector<TensorSpec>& tensors, const Layout& lay
 }
 
 // A machine that is out of memory ends processes as it likes, this one's and others'.
-void require_memory(uint64_t needed, const Arena& arena) {
+void require_memory(uint64_t needed, const Memory& memory) {
   constexpr uint64_t kAlwaysThere = 64 << 20;
   if (needed <= kAlwaysThere) return;
-  const uint64_t available = available_memory(), held = arena.resident();
+  const uint64_t available = available_memory(), held = memory.host_bytes();
   if (needed <= available || needed - available <= held) return;
   throw Error("the case needs about " + std::to_string(needed >> 20) + " MiB of memory with its oracle and copies, " +
               std::to_string((available + held) >> 20) + " MiB are available");
@@ -55,11 +55,12 @@ void require_memory(uint64_t needed, const Arena& arena) {
 
 }  // namespace
 
-Trial::Trial(Subject& subject, Arena& arena, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
+Trial::Trial(Subject& subject, Memory& memory, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
              const Setting& setting)
-    : subject_(&subject), arena_(&arena), fills_(&fills), tensors_(op.tensors(c)), contract_(kernel.contract) {
+    : subject_(&subject), memory_(&memory), fills_(&fills), tensors_(op.tensors(c)), contract_(kernel.contract) {
   const auto lay = [&] {
-    layout_ = lay_out(tensors_, kernel.contract.alignment, setting.offset, setting.place, workspace_);
+    layout_ =
+        lay_out(tensors_, kernel.contract.alignment, setting.offset, setting.place, workspace_, memory.granularity());
   };
   lay();
   json answer = subject.ask({{"do", "prepare"},
@@ -81,9 +82,9 @@ Trial::Trial(Subject& subject, Arena& arena, FillCache& fills, const KernelInfo&
   prepare_us_ = answer.at("prepare_us");
   workspace_spec_.shape = {static_cast<int64_t>(workspace_.bytes)};
   lay();
-  require_memory(working_bytes(tensors_, layout_, c), arena);
-  arena.reserve(layout_.total);
-  for (auto& content : content_) content.resize(tensors_.size());
+  require_memory(working_bytes(tensors_, layout_, c), memory);
+  memory.place(layout_.regions);
+  content_.resize(tensors_.size());
 }
 
 std::vector<size_t> Trial::outputs() const {
@@ -95,7 +96,7 @@ std::vector<size_t> Trial::outputs() const {
 }
 
 void Trial::map() {
-  subject_->share(*arena_);
+  subject_->share(*memory_, layout_.regions);
   subject_->ask({{"do", "map"}, {"regions", regions_to_json(layout_.regions)}});
 }
 
@@ -103,28 +104,38 @@ void Trial::fill(uint64_t seed) {
   for (size_t i = 0; i < tensors_.size(); ++i) refill(i, seed);
 }
 
+const std::vector<std::byte>& Trial::content(size_t i, Poison poison) const {
+  return content_[i].bytes[shows_poison(tensors_[i]) ? static_cast<size_t>(poison) : 0];
+}
+
+int Trial::content_number(size_t i, Poison poison) const {
+  return static_cast<int>(2 * i + (shows_poison(tensors_[i]) ? static_cast<size_t>(poison) : 0));
+}
+
 void Trial::refill(size_t i, uint64_t seed) {
   const TensorSpec& tensor = tensors_[i];
   if (tensor.role == Role::output) return;
-  const Region& r = layout_.regions[i];
+  content_[i].is_kept = false;
   for (const Poison poison : {Poison::first, Poison::second}) {
-    std::vector<std::byte>& content = content_[static_cast<size_t>(poison)][i];
-    content.resize(r.length);
-    fill_poison(content.data(), r.length, r.first, tensor.dtype, poison);
+    if (poison == Poison::second && !shows_poison(tensor)) break;
+    std::vector<std::byte>& bytes = content_[i].bytes[static_cast<size_t>(poison)];
+    bytes.resize(layout_.regions[i].bytes);
+    if (shows_poison(tensor)) fill_poison(bytes.data(), bytes.size(), 0, tensor.dtype, poison);
     // Content that the contract says is not read stays poison.
-    if (tensor.is_read) fills_->fill(tensor, seed, content.data() + r.first);
+    if (tensor.is_read) fills_->fill(tensor, seed, bytes.data());
   }
 }
 
 void Trial::edit(size_t i, const std::function<double(int64_t, double)>& value) {
   const TensorSpec& tensor = tensors_[i];
-  for (auto& contents : content_) {
-    std::byte* first = contents[i].data() + layout_.regions[i].first;
+  content_[i].is_kept = false;
+  for (std::vector<std::byte>& bytes : content_[i].bytes) {
+    if (bytes.empty()) continue;
     for (int64_t k = 0; k < tensor.elements(); ++k) {
       const int64_t at = offset_of(tensor, k);
-      const double old = load(tensor.dtype, first, at);
+      const double old = load(tensor.dtype, bytes.data(), at);
       const double changed = value(k, old);
-      if (!(changed == old)) store_bits(tensor.dtype, first, at, encode(tensor.dtype, changed));
+      if (!(changed == old)) store_bits(tensor.dtype, bytes.data(), at, encode(tensor.dtype, changed));
     }
   }
 }
@@ -132,51 +143,126 @@ void Trial::edit(size_t i, const std::function<double(int64_t, double)>& value) 
 std::vector<TensorView> Trial::inputs() const {
   std::vector<TensorView> views;
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    const auto& content = content_[0][i];
-    views.push_back({&tensors_[i], content.empty() ? nullptr : content.data() + layout_.regions[i].first});
+    const bool has_content = tensors_[i].role != Role::output;
+    views.push_back({&tensors_[i], has_content ? content(i, Poison::first).data() : nullptr});
   }
   return views;
 }
 
+std::vector<Stretch> Trial::slack(Poison poison) const {
+  std::vector<Stretch> stretches;
+  for (size_t i = 0; i < layout_.regions.size(); ++i) {
+    const Region& r = layout_.regions[i];
+    const auto period = poison_period(spec(i).dtype, poison, r.first);
+    stretches.push_back({&r, 0, r.first, period});
+    stretches.push_back({&r, r.first + r.bytes, r.length, period});
+  }
+  return stretches;
+}
+
+Stretch Trial::buffer(size_t i, Poison poison) const {
+  const Region& r = layout_.regions[i];
+  Stretch all{&r, r.first, r.first + r.bytes};
+  if (i < tensors_.size() && tensors_[i].role != Role::output) {
+    all.kept = content_number(i, poison);
+  } else if (i < tensors_.size() || !workspace_.zeroed) {
+    all.period = poison_period(spec(i).dtype, poison, r.first);
+  }
+  return all;
+}
+
 void Trial::arm(Poison poison) {
-  const auto& contents = content_[static_cast<size_t>(poison)];
-  for (size_t i = 0; i < layout_.regions.size(); ++i) {
-    const Region& r = layout_.regions[i];
-    if (i < tensors_.size() && !contents[i].empty()) {
-      std::memcpy(region(i), contents[i].data(), r.length);
-    } else {
-      fill_poison(region(i), r.length, r.first, spec(i).dtype, poison);
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].role == Role::output || content_[i].is_kept) continue;
+    for (const Poison either : {Poison::first, Poison::second}) {
+      memory_->keep(content_number(i, either), layout_.regions[i], content(i, either));
+      if (!shows_poison(tensors_[i])) break;
     }
+    content_[i].is_kept = true;
   }
-  if (workspace_.zeroed) std::memset(region(tensors_.size()) + layout_.regions.back().first, 0, workspace_.bytes);
+  std::vector<Stretch> stretches = slack(poison);
+  for (size_t i = 0; i < layout_.regions.size(); ++i) stretches.push_back(buffer(i, poison));
+  memory_->set(stretches);
 }
 
-void Trial::look_for_strays(Poison poison) {
-  const auto& contents = content_[static_cast<size_t>(poison)];
-  for (size_t i = 0; i < layout_.regions.size(); ++i) {
-    const Region& r = layout_.regions[i];
-    const bool is_input = spec(i).role == Role::input && i < tensors_.size();
-    if (is_input && std::memcmp(region(i), contents[i].data(), r.length) == 0) continue;
-    const GuardReport report = check_guards(spec(i), region(i), r.length, r.first, poison);
-    if (strays_.guards.empty()) strays_.guards = describe(spec(i), report);
-    if (!is_input || !strays_.inputs.empty()) continue;
-    strays_.inputs = describe(spec(i), compare_bytes(spec(i), contents[i].data() + r.first, region(i) + r.first));
-  }
-}
-
-Outputs Trial::launch(Poison poison, Pace pace) {
-  arm(poison);
-  const json answer = subject_->ask({{"do", "launch"}, {"slot", kSlot}, {"held_up", pace == Pace::held_up}});
-  if (const auto failed = answer.find("failed"); failed != answer.end()) {
-    throw LaunchFailed("launch: " + failed->get<std::string>());
-  }
-  cost_ = {answer.at("launch_us"), answer.at("counted"), answer.at("allocations"), answer.at("outstanding")};
-  look_for_strays(poison);
+Outputs Trial::copy_outputs() {
   Outputs copies;
   for (const size_t i : outputs()) {
     const Region& r = layout_.regions[i];
-    copies.emplace_back(region(i) + r.first, region(i) + r.first + r.bytes);
+    memory_->read(r, r.first, copies.emplace_back(r.bytes));
   }
+  return copies;
+}
+
+// The content of each region's buffer where something may have been written, null elsewhere.
+std::vector<const std::vector<std::byte>*> Trial::written(const Outputs& outputs, const Outputs& changed_inputs) const {
+  std::vector<const std::vector<std::byte>*> spans(layout_.regions.size());
+  auto output = outputs.begin();
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].role != Role::input) spans[i] = &*output++;
+    if (!changed_inputs[i].empty()) spans[i] = &changed_inputs[i];
+  }
+  return spans;
+}
+
+void Trial::look_for_strays(Poison poison, const Outputs& outputs) {
+  std::vector<Stretch> untouched = slack(poison);
+  std::vector<size_t> inputs;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].role != Role::input) continue;
+    inputs.push_back(i);
+    untouched.push_back(buffer(i, poison));
+  }
+  const std::vector<Mismatch> found = memory_->compare(untouched);
+  Outputs changed(tensors_.size());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const size_t i = inputs[k];
+    if (found[2 * layout_.regions.size() + k].count == 0) continue;
+    changed[i].resize(layout_.regions[i].bytes);
+    memory_->read(layout_.regions[i], layout_.regions[i].first, changed[i]);
+    if (!strays_.inputs.empty()) continue;
+    strays_.inputs = describe(spec(i), compare_bytes(spec(i), content(i, poison).data(), changed[i].data()));
+  }
+  const auto spans = written(outputs, changed);
+  for (size_t i = 0; i < layout_.regions.size() && strays_.guards.empty(); ++i) {
+    const auto first = static_cast<int64_t>(layout_.regions[i].first);
+    GuardReport report;
+    report.add(found[2 * i].count, static_cast<int64_t>(found[2 * i].first) - first, GuardReport::Where::before);
+    if (spans[i] != nullptr && spec(i).span_elements() != spec(i).elements()) {
+      const GuardReport inside = check_guards(spec(i), spans[i]->data(), spans[i]->size(), 0, poison);
+      report.add(inside.stray, inside.first, inside.where);
+    }
+    report.add(found[2 * i + 1].count, static_cast<int64_t>(found[2 * i + 1].first) - first, GuardReport::Where::after);
+    strays_.guards = describe(spec(i), report);
+  }
+}
+
+std::string Trial::touched(Poison poison) {
+  std::vector<Stretch> stretches;
+  for (size_t i = 0; i < layout_.regions.size(); ++i) stretches.push_back(buffer(i, poison));
+  const std::vector<Mismatch> found = memory_->compare(stretches);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].count > 0) return spec(i).name;
+  }
+  return {};
+}
+
+Outputs Trial::launch(Poison poison, Manner manner) {
+  arm(poison);
+  const json answer = subject_->ask({{"do", "launch"}, {"slot", kSlot}, {"manner", name_of(manner)}});
+  if (const auto failed = answer.find("failed"); failed != answer.end()) {
+    throw LaunchFailed("launch: " + failed->get<std::string>());
+  }
+  cost_ = {answer.at("launch_us"), answer.at("counted"), answer.at("allocations"), answer.at("outstanding"),
+           answer.at("device_memory")};
+  if (manner == Manner::replayed) cost_.graph = answer.at("graph");
+  if (manner == Manner::blocked) {
+    cost_.waited = answer.at("waited");
+    if (!cost_.waited) cost_.touched = touched(poison);
+    subject_->ask({{"do", "finish"}});
+  }
+  Outputs copies = copy_outputs();
+  look_for_strays(poison, copies);
   return copies;
 }
 

@@ -1,5 +1,5 @@
 // One kernel, planned for one case in one worker, with its memory: what an examination repeats and varies. A trial owns
-// the arena while it lives; making another one overwrites its buffers.
+// the judge's memory until another is planned: it must not launch after that.
 #pragma once
 
 #include <array>
@@ -10,10 +10,11 @@
 
 #include "check/poison.h"
 #include "core/op.h"
-#include "device/arena.h"
 #include "device/layout.h"
+#include "device/memory.h"
 #include "worker/fill_cache.h"
 #include "worker/judge_client.h"
+#include "worker/manner.h"
 #include "worker/subject.h"
 
 namespace assay {
@@ -21,11 +22,16 @@ namespace assay {
 // The judge's own copy of every output: one span from first to last element each, padding included, in tensor order.
 using Outputs = std::vector<std::vector<std::byte>>;
 
+// What one launch cost, and what its manner showed (worker/manner.h).
 struct LaunchCost {
   double launch_us = 0;
   bool counted = false;  // whether allocations are known
   int64_t allocations = 0;
-  int64_t outstanding = 0;  // bytes of heap the worker holds
+  int64_t outstanding = 0;    // bytes of heap the worker holds
+  int64_t device_memory = 0;  // bytes in use on the device, the judge's included; of plain launches
+  bool waited = false;        // blocked: it did not return before its stream was let go
+  std::string touched;        // blocked: a tensor that changed all the same
+  nlohmann::json graph;       // replayed
 };
 
 // The plan itself breaks the contract.
@@ -40,9 +46,8 @@ class Trial {
     int64_t offset = 0;  // elements
     Place place = Place::end;
   };
-  enum class Pace { own, held_up };  // held_up: threads are stopped at odd moments (worker/hold_ups.h)
   // Plans the case. Ask refusal() next. Throws ProcessLost or ContractBroken.
-  Trial(Subject& subject, Arena& arena, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
+  Trial(Subject& subject, Memory& memory, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
         const Setting& setting);
 
   const std::string& refusal() const { return refusal_; }  // empty: accepted
@@ -67,7 +72,7 @@ class Trial {
 
   // Poisons what may be written, restores what is read, launches, checks for stray writes, copies the outputs out. What
   // was found is in `strays`, first finding kept. Throws ProcessLost or LaunchFailed.
-  Outputs launch(Poison poison, Pace pace = Pace::own);
+  Outputs launch(Poison poison, Manner manner = Manner::plain);
   const LaunchCost& cost() const { return cost_; }
 
   // Times repeated launches (worker/timing.h); buffers are armed once before.
@@ -80,14 +85,28 @@ class Trial {
   const Strays& strays() const { return strays_; }
 
  private:
+  struct Content {
+    std::array<std::vector<std::byte>, 2> bytes;  // for either poison, from the first element to the last
+    bool is_kept = false;                         // by the memory, as it is
+  };
+  // One copy serves both poisons where neither shows.
+  static bool shows_poison(const TensorSpec& t) { return !t.is_read || t.span_elements() != t.elements(); }
+  const std::vector<std::byte>& content(size_t i, Poison poison) const;
+  int content_number(size_t i, Poison poison) const;
+
   void arm(Poison poison);
-  void look_for_strays(Poison poison);
-  std::byte* region(size_t i) { return arena_->data() + layout_.regions[i].file_offset; }
+  std::vector<Stretch> slack(Poison poison) const;  // two stretches a region: before and after the buffer
+  Stretch buffer(size_t i, Poison poison) const;    // as it is before a launch
+  // The first tensor that is not as it was armed; empty when all are.
+  std::string touched(Poison poison);
+  Outputs copy_outputs();
+  std::vector<const std::vector<std::byte>*> written(const Outputs& outputs, const Outputs& changed_inputs) const;
+  void look_for_strays(Poison poison, const Outputs& outputs);
   // What lies in region i: a tensor, or last the workspace.
   const TensorSpec& spec(size_t i) const { return i < tensors_.size() ? tensors_[i] : workspace_spec_; }
 
   Subject* subject_;
-  Arena* arena_;
+  Memory* memory_;
   FillCache* fills_;
   std::vector<TensorSpec> tensors_;
   Layout layout_;
@@ -97,8 +116,7 @@ class Trial {
   nlohmann::json selection_;
   double prepare_us_ = 0;
   std::string refusal_;
-  // For either poison, per tensor the whole region as it must be before a launch; empty for outputs.
-  std::array<std::vector<std::vector<std::byte>>, 2> content_;
+  std::vector<Content> content_;  // of each tensor; empty for outputs
   LaunchCost cost_;
   Strays strays_;
 };

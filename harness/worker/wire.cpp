@@ -32,23 +32,24 @@ json call_to_json(const Case& c, const std::vector<TensorSpec>& tensors, const L
 
 json regions_to_json(const std::vector<Region>& regions) {
   json parts = json::array();
-  for (const Region& r : regions) parts.push_back({r.file_offset, r.length, r.base, r.first, r.bytes});
+  for (const Region& r : regions) parts.push_back({r.block, r.block_offset, r.length, r.base, r.first, r.bytes});
   return parts;
 }
 
 std::vector<Region> regions_from_json(const json& value) {
   std::vector<Region> regions;
   for (const json& part : value) {
-    regions.push_back({.file_offset = part.at(0),
-                       .length = part.at(1),
-                       .base = part.at(2),
-                       .first = part.at(3),
-                       .bytes = part.at(4)});
+    regions.push_back({.block = part.at(0),
+                       .block_offset = part.at(1),
+                       .length = part.at(2),
+                       .base = part.at(3),
+                       .first = part.at(4),
+                       .bytes = part.at(5)});
   }
   return regions;
 }
 
-WireCall::WireCall(const json& value) {
+WireCall::WireCall(const json& value, assay_device device) {
   static_assert(static_cast<int>(Role::input) == ASSAY_INPUT && static_cast<int>(Role::output) == ASSAY_OUTPUT &&
                 static_cast<int>(Role::inout) == ASSAY_INOUT);
   for (const json& f : value.at("fields")) {
@@ -63,7 +64,7 @@ WireCall::WireCall(const json& value) {
     auto& strides = dims_.emplace_back(t.at("strides").get<std::vector<int64_t>>());
     assay_tensor tensor{};
     tensor.name = keep(t.at("name"));
-    tensor.dl.device = {1, 0};
+    tensor.dl.device = device;
     tensor.dl.ndim = static_cast<int32_t>(shape.size());
     tensor.dl.dtype = abi_dtype(*dtype);
     tensor.dl.shape = shape.data();

@@ -21,7 +21,7 @@ std::vector<Region> regions_from_json(const nlohmann::json& value);
 // Owns what an assay_call points to.
 class WireCall {
  public:
-  explicit WireCall(const nlohmann::json& value);
+  WireCall(const nlohmann::json& value, assay_device device);
   WireCall(const WireCall&) = delete;
   WireCall& operator=(const WireCall&) = delete;
   const assay_call& get() const { return call_; }

@@ -5,16 +5,15 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "core/error.h"
-#include "device/mapping.h"
+#include "device/worker_device.h"
 #include "load/module.h"
 #include "record/json.h"
 #include "worker/allocations.h"
 #include "worker/channel.h"
 #include "worker/fault.h"
-#include "worker/hold_ups.h"
+#include "worker/manner.h"
 #include "worker/timing.h"
 #include "worker/wire.h"
 
@@ -30,9 +29,9 @@ double microseconds_since(std::chrono::steady_clock::time_point start) {
 // A kernel's state and one plan of it.
 class Planned {
  public:
-  explicit Planned(const assay_kernel& kernel) : kernel_(&kernel) {
+  Planned(const assay_kernel& kernel, assay_device device) : kernel_(&kernel) {
     const char* error = nullptr;
-    state_ = kernel.create({1, 0}, &error);
+    state_ = kernel.create(device, &error);
     if (state_ == nullptr) throw Error(std::string("create: ") + (error == nullptr ? "returned null" : error));
   }
   ~Planned() {
@@ -45,7 +44,7 @@ class Planned {
   const char* prepare(const assay_call& call) { return kernel_->prepare(state_, &call, &plan_); }
   const void* plan() const { return plan_; }
   const assay_kernel& kernel() const { return *kernel_; }
-  const char* launch(void* const* pointers) const { return kernel_->launch(plan_, nullptr, pointers); }
+  const char* launch(void* stream, void* const* pointers) const { return kernel_->launch(plan_, stream, pointers); }
 
  private:
   const assay_kernel* kernel_;
@@ -55,9 +54,7 @@ class Planned {
 
 class Worker {
  public:
-  explicit Worker(int socket) : channel_(socket) {
-    report_faults(socket, {mapping_.range_begin(), mapping_.range_end()});
-  }
+  explicit Worker(int socket) : channel_(socket) {}
 
   void serve() {
     while (true) {
@@ -65,6 +62,9 @@ class Worker {
       json answer;
       try {
         answer = answer_to(message);
+      } catch (const DeviceLost& lost) {
+        channel_.send({{"fault", {{"device", lost.what()}, {"access", lost.access}}}});
+        ::_exit(1);  // nothing else can be done on the device, and giving back would be refused too
       } catch (const std::exception& e) {
         answer = {{"error", e.what()}};
       }
@@ -76,10 +76,13 @@ class Worker {
   json answer_to(const json& message) {
     const std::string what = message.at("do");
     if (what == "load") return load(message.at("module"));
-    if (what == "arena") return take_arena();
+    if (what == "device") return take_device(message.at("target"));
+    if (what == "block") return take_block(message);
+    if (what == "forget") return forget(message);
     if (what == "map") return map(message);
     if (what == "prepare") return prepare(message);
-    if (what == "launch") return launch(message.at("slot"), message.value("held_up", false));
+    if (what == "launch") return launch(message);
+    if (what == "finish") return finish();
     if (what == "sample") return sample(message);
     throw Error("unknown message '" + what + "'");
   }
@@ -101,17 +104,33 @@ class Worker {
     return {{"kernels", kernels}};
   }
 
-  json take_arena() {
+  json take_device(const std::string& target) {
+    device_ = make_worker_device(device_named(target));
+    const ReservedRange range = device_->reserved();
+    report_faults(channel_.socket(), {range.begin, range.end});
+    return {{"ok", true}};
+  }
+
+  WorkerDevice& device() {
+    if (device_ == nullptr) throw Error("the first message must name the device");
+    return *device_;
+  }
+
+  json take_block(const json& message) {
     const int file = channel_.take_file();
-    if (file < 0) throw Error("no arena came with the message");
-    if (arena_ >= 0) ::close(arena_);
-    arena_ = file;
+    if (file < 0) throw Error("no file came with the message");
+    device().take({message.at("id"), message.at("bytes"), file});
+    return {{"ok", true}};
+  }
+
+  json forget(const json& message) {
+    for (const json& block : message.at("blocks")) device().forget(block);
     return {{"ok", true}};
   }
 
   json map(const json& message) {
     const std::vector<Region> regions = regions_from_json(message.at("regions"));
-    pointers_ = mapping_.map(arena_, regions);
+    pointers_ = device().map(regions);
     std::vector<MappedBuffer> buffers;
     for (size_t i = 0; i < regions.size(); ++i) {
       if (pointers_[i] == nullptr) continue;
@@ -128,9 +147,9 @@ class Worker {
     const std::string op = message.at("op"), name = message.at("kernel");
     const assay_kernel* kernel = module(message.at("module")).find(op, name);
     if (kernel == nullptr) throw Error("no kernel " + op + "/" + name);
-    const WireCall call(message.at("call"));
+    const WireCall call(message.at("call"), device().id());
     const auto start = std::chrono::steady_clock::now();
-    auto planned = std::make_unique<Planned>(*kernel);
+    auto planned = std::make_unique<Planned>(*kernel, device().id());
     const char* refusal = planned->prepare(call.get());
     const double prepare_us = microseconds_since(start);
     if (refusal != nullptr) return {{"refused", refusal}};
@@ -158,20 +177,26 @@ class Worker {
     return *found->second;
   }
 
-  json launch(int slot, bool held_up) {
-    const Planned& plan = planned(slot);
-    std::optional<HoldUps> hold_ups;
-    if (held_up) hold_ups.emplace();
-    const Allocations before = allocations();
-    const auto start = std::chrono::steady_clock::now();
-    const char* error = plan.launch(pointers_.data());
-    const double launch_us = microseconds_since(start);
-    const Allocations after = allocations();
-    if (error != nullptr) return {{"failed", error}};
-    return {{"launch_us", launch_us},
-            {"counted", after.counted},
-            {"allocations", after.calls - before.calls},
-            {"outstanding", after.outstanding}};
+  json launch(const json& message) {
+    const Planned& plan = planned(message.at("slot"));
+    const Manner manner = manner_named(message.at("manner").get<std::string>());
+    Allocations before, after;
+    json answer = launch_in(manner, device(), [&](void* stream) {
+      before = allocations();
+      const char* error = plan.launch(stream, pointers_.data());
+      after = allocations();
+      return error;
+    });
+    answer["counted"] = after.counted;
+    answer["allocations"] = after.calls - before.calls;
+    answer["outstanding"] = after.outstanding;
+    answer["device_memory"] = manner == Manner::plain ? device().memory_in_use() : 0;
+    return answer;
+  }
+
+  json finish() {
+    finish_blocked(device());
+    return {{"ok", true}};
   }
 
   json sample(const json& message) {
@@ -182,15 +207,17 @@ class Worker {
       ranges.push_back({base + range.at(1).get<int64_t>(), range.at(2).get<size_t>()});
     }
     return time_launches(message, ranges, [&] {
-      if (const char* error = plan.launch(pointers_.data())) throw Error(std::string("launch: ") + error);
+      if (const char* error = plan.launch(device().stream(), pointers_.data())) {
+        throw Error(std::string("launch: ") + error);
+      }
+      device().wait();
     });
   }
 
   Channel channel_;
   std::map<std::string, std::unique_ptr<Module>> modules_;
   std::map<int, std::unique_ptr<Planned>> plans_;
-  Mapping mapping_;
-  int arena_ = -1;
+  std::unique_ptr<WorkerDevice> device_;
   std::vector<void*> pointers_;
 };
 

@@ -1,0 +1,28 @@
+// What the driver says of the GPU that kernels run on, and its state while they do. NVML is looked for at run time;
+// what it does not answer is "unknown", never guessed. Signatures and constants: NVIDIA, NVML API Reference Guide.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "measure/environment.h"
+
+namespace assay {
+
+// "gpu.model", "gpu.uuid", "gpu.driver", VBIOS, GSP firmware, ECC and MIG state, clock and power limits. The GPU is the
+// first of CUDA_VISIBLE_DEVICES, else the first there is. All "unknown" where there is no driver.
+Facts gpu_facts();
+
+struct GpuTelemetry {
+  std::optional<int64_t> sm_mhz, memory_mhz;
+  std::optional<int64_t> celsius;
+  std::optional<int64_t> milliwatts;
+  std::optional<int64_t> throttle_reasons;                // a set of bits: nvmlClocksThrottleReason*
+  std::optional<int64_t> corrected_errors, fatal_errors;  // of memory, since the driver was loaded
+};
+GpuTelemetry read_gpu_telemetry();
+
+// Both readings as facts "telemetry.gpu_sm_mhz" = "345 before, 1980 after", errors as their difference.
+Facts gpu_telemetry_between(const GpuTelemetry& before, const GpuTelemetry& after);
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+// What the tests of bad modules share: a judge with short limits, cases, and what is expected of each module.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "core/error.h"
+#include "core/op.h"
+#include "record/verdict.h"
+#include "worker/judge_client.h"
+
+namespace assay::bad {
+
+inline const std::filesystem::path kBuild = ASSAY_BUILD_DIR;
+
+inline JudgeSettings settings(Device device, double deadline_seconds) {
+  return {.judge_program = kBuild / "bin/assay-judge",
+          .worker_program = kBuild / "bin/assay-worker",
+          .device = device,
+          .threads = 2,
+          .deadline_seconds = deadline_seconds,
+          .memory_limit_bytes = (device == Device::cpu ? 256u : 2048u) << 20};
+}
+
+inline std::filesystem::path module_named(const std::string& name) { return kBuild / "bad_modules" / (name + ".so"); }
+
+// What the coordinator adds before it concludes.
+inline Record concluded(Record record) {
+  for (const char* check : {"truth", "golden-bits", "statistical"}) {
+    record.checks.push_back(check_result(check, Outcome::no_baseline));
+  }
+  conclude(record);
+  return record;
+}
+
+inline std::string details(const Record& record) {
+  std::string all = record.reason + "\n";
+  for (const CheckResult& r : record.checks) {
+    all += "  " + r.check + ": " + std::string(word_of(r.outcome)) + " " + r.detail + "\n";
+  }
+  return all;
+}
+
+inline constexpr const char* kNormal = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32";
+inline constexpr const char* kZeros = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=zeros";
+inline constexpr const char* kNaN = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=nan_one";
+inline constexpr const char* kLarge = "reduce:kind=max,outer=1000,n=100,inner=33,dtype=f32";
+inline constexpr const char* kStart = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,place=start";
+
+struct Row {
+  const char* module;
+  Verdict verdict;
+  const char* reason;  // part of the record's reason
+  const char* case_id = kNormal;
+};
+inline void PrintTo(const Row& row, std::ostream* out) { *out << row.module; }
+
+inline Record check(JudgeClient& judge, const std::string& module, const std::string& case_id) {
+  const OpRegistry ops = make_op_registry();
+  return concluded(judge.check(judge.load(module_named(module)).at(0), ops.parse_case(case_id)));
+}
+
+// The module has earned its row, and the good one beside it still passes.
+inline void expect_verdict(JudgeClient& judge, const std::string& folder, const Row& row) {
+  const Record record = check(judge, folder + row.module, row.case_id);
+  EXPECT_EQ(word_of(record.verdict), word_of(row.verdict)) << details(record);
+  EXPECT_NE(record.reason.find(row.reason), std::string::npos) << details(record);
+  const Record good = check(judge, folder + "good", row.case_id);
+  EXPECT_EQ(good.verdict, Verdict::pass) << details(good);
+}
+
+}  // namespace assay::bad

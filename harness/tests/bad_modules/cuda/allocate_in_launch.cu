@@ -1,0 +1,13 @@
+// contract: takes scratch memory in launch, and gives it back.
+#include "base.cuh"
+
+namespace {
+const char* launch(const assay::Call& c) {
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, 1000) != cudaSuccess) return "no memory";
+  const char* error = bad::launch_right(c);
+  cudaFree(memory);
+  return error;
+}
+}  // namespace
+BAD_KERNEL(launch)

@@ -1,0 +1,78 @@
+// A right answer to the op reduce (kind=max, f32) on a GPU, for the bad modules beside this file to deviate from: each
+// does one thing wrong and says in its first line which verdict it has earned. To add one: a file here, a line in
+// ../CMakeLists.txt, a row in ../../cuda_judge_test.cpp.
+#pragma once
+
+#include <assay/kernel.h>
+
+namespace bad {
+
+struct Problem {
+  const float* x;
+  int64_t x_stride[3];
+  float* y;
+  int64_t y_stride[2];
+  int64_t outer, n, inner;
+};
+
+inline Problem problem(const assay::Call& c) {
+  const auto x = c.in<float>("x");
+  const auto y = c.out<float>("y");
+  return {x.data(), {x.stride(0), x.stride(1), x.stride(2)}, y.data(), {y.stride(0), y.stride(1)}, x.dim(0), x.dim(1),
+          x.dim(2)};
+}
+
+inline constexpr int kThreads = 64;
+
+// Blocks of kThreads threads, one thread an element of y.
+inline unsigned blocks_for(const Problem& p) {
+  return static_cast<unsigned>((p.outer * p.inner + kThreads - 1) / kThreads);
+}
+
+inline __device__ int64_t thread() { return blockIdx.x * int64_t{blockDim.x} + threadIdx.x; }
+inline __device__ bool has_element(const Problem& p, int64_t i) { return i < p.outer * p.inner; }
+inline __device__ float& element(const Problem& p, int64_t i) {
+  return p.y[i / p.inner * p.y_stride[0] + i % p.inner * p.y_stride[1]];
+}
+// y[o, i] = max over j of x[o, j, i]; NaN where one is NaN.
+inline __device__ float maximum(const Problem& p, int64_t i) {
+  const float* x = p.x + i / p.inner * p.x_stride[0] + i % p.inner * p.x_stride[2];
+  float best = __int_as_float(0xff800000);  // -inf
+  for (int64_t j = 0; j < p.n; ++j) {
+    const float value = x[j * p.x_stride[1]];
+    if (!(value <= best)) best = value;
+    if (isnan(best)) break;
+  }
+  return best;
+}
+// Address one past the last element of the packed output.
+inline __device__ float* end_of(const Problem& p) { return p.y + p.outer * p.inner; }
+
+static __global__ void reduce(Problem p) {
+  if (has_element(p, thread())) element(p, thread()) = maximum(p, thread());
+}
+
+inline const char* launch_right(const assay::Call& c, cudaStream_t stream) {
+  const Problem p = problem(c);
+  reduce<<<blocks_for(p), kThreads, 0, stream>>>(p);
+  return assay::last_launch_error();
+}
+inline const char* launch_right(const assay::Call& c) { return launch_right(c, c.stream()); }
+
+inline constexpr assay_contract kContract{
+    .interface_version = 1,
+    .owner = "bad-modules@assay.example",
+    .domain = "kind in max; dtype in f32",
+    .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_ALIGNMENT | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD,
+    .arithmetic = {.accumulator = ASSAY_ACC_F32, .depth_divisor = 32, .depth_constant = 8}};
+
+}  // namespace bad
+
+// A launch of one kernel, written where `kernel_` is a __global__ function of a Problem.
+#define BAD_LAUNCH(kernel_)                                                                      \
+  const char* launch(const assay::Call& c) {                                                     \
+    const bad::Problem p = bad::problem(c);                                                      \
+    kernel_<<<bad::blocks_for(p), bad::kThreads, 0, static_cast<cudaStream_t>(c.stream())>>>(p); \
+    return assay::last_launch_error();                                                           \
+  }
+#define BAD_KERNEL(launch_) ASSAY_KERNEL(reduce, bad, .target = "cuda", .launch = (launch_), .contract = bad::kContract)

@@ -1,0 +1,124 @@
+#include "worker/manner.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/error.h"
+#include "worker/hold_ups.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::array<std::string_view, 6> kNames{"plain",       "held_up",  "other_stream",
+                                                 "beside_load", "replayed", "blocked"};
+
+// How long a launch may take to return while its stream is held. Queuing takes microseconds.
+constexpr auto kPatience = std::chrono::milliseconds(1000);
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+// Releases the stream after some time, lest a launch that waits for it wait for ever.
+class Watchdog {
+ public:
+  explicit Watchdog(WorkerDevice& device)
+      : thread_([this, &device] {
+          std::unique_lock lock(mutex_);
+          if (returned_.wait_for(lock, kPatience, [this] { return has_returned_; })) return;
+          barked_ = true;
+          device.release();
+        }) {}
+
+  // Whether it had to.
+  bool end() {
+    {
+      const std::lock_guard lock(mutex_);
+      has_returned_ = true;
+    }
+    returned_.notify_one();
+    thread_.join();
+    return barked_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  bool has_returned_ = false;
+  bool barked_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+json to_json(const Captured& captured) {
+  json kernels = json::array();
+  for (const QueuedKernel& k : captured.kernels) {
+    kernels.push_back({{"name", k.name},
+                       {"grid", k.grid},
+                       {"block", k.block},
+                       {"registers", k.registers},
+                       {"local_bytes", k.local_bytes},
+                       {"shared_bytes", k.shared_bytes}});
+  }
+  return {{"why_not", captured.why_not}, {"kernels", kernels}, {"allocations", captured.allocations}};
+}
+
+json answer_for(const char* error, double launch_us) {
+  return error != nullptr ? json{{"failed", error}} : json{{"launch_us", launch_us}};
+}
+
+json launch_blocked(WorkerDevice& device, const LaunchOn& launch) {
+  device.hold();
+  Watchdog watchdog(device);
+  const auto start = Clock::now();
+  const char* error = launch(device.stream());
+  json answer = answer_for(error, microseconds_since(start));
+  const bool waited = watchdog.end();
+  if (!waited) device.let_strays_finish();
+  if (error != nullptr) finish_blocked(device);
+  answer["waited"] = waited;
+  return answer;
+}
+
+}  // namespace
+
+std::string_view name_of(Manner manner) { return kNames[static_cast<size_t>(manner)]; }
+
+Manner manner_named(std::string_view name) {
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i] == name) return static_cast<Manner>(i);
+  }
+  throw Error("unknown manner of launching '" + std::string(name) + "'");
+}
+
+json launch_in(Manner manner, WorkerDevice& device, const LaunchOn& launch) {
+  if (manner == Manner::blocked) return launch_blocked(device, launch);
+  if (manner == Manner::replayed) {
+    const Captured captured = device.capture_and_replay([&] { return launch(device.stream()); });
+    device.wait();
+    return {{"launch_us", 0.0}, {"graph", to_json(captured)}};
+  }
+  void* const stream = manner == Manner::other_stream ? device.other_stream() : device.stream();
+  if (manner == Manner::beside_load) device.queue_load();
+  std::optional<HoldUps> hold_ups;
+  if (manner == Manner::held_up) hold_ups.emplace();
+  const auto start = Clock::now();
+  json answer = answer_for(launch(stream), microseconds_since(start));
+  hold_ups.reset();
+  device.wait();
+  return answer;
+}
+
+void finish_blocked(WorkerDevice& device) {
+  device.release();
+  device.wait();
+}
+
+}  // namespace assay
