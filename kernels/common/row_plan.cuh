@@ -19,26 +19,23 @@ using namespace kernels;
 inline constexpr uint32_t kPromises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_ALIGNMENT | ASSAY_SAME_BATCH |
                                       ASSAY_SAME_PADDING | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD;
 
-enum class Way { lane, lanes4, lanes16, warp1, warp2, block, cluster, walk };
+enum class Way { lane, lanes4, lanes16, warp1, warp2, block, walk };
 
 inline constexpr int kLaneThreads = LaneTeam<32>::kMostThreads;  // a block of teams that are part of a warp
-inline constexpr int kWalkThreads = 1024;
+inline constexpr int kMostWalkThreads = 1024;
+inline constexpr int64_t kTwoBlocksRowBytes = 96 << 10;  // rows up to here leave room for a second block beside them
 template <class T>
 inline constexpr int kWalked = sizeof(T) == 2 ? 2 : 4;  // chunks a thread and step
-
-// Chunks that a thread holds: at most 32 values leave room for enough threads to keep memory busy. by_cluster is 0
-// where walking along a row is as fast.
-struct Held {
-  int by_block, by_cluster;
-};
 
 struct RowPlan {
   Element element;
   Way way;
-  int held;                 // chunks a thread, where it walks at each step
-  int threads;              // a block
-  int64_t rows_at_once;     // by a block, or by a cluster
-  assay_contract contract;  // in force for this length
+  int held;                   // chunks a thread, where it walks at each step
+  int threads;                // a block
+  int64_t rows_at_once;       // by a block
+  int64_t kept_chunks = 0;    // of a row that is walked along, in shared memory of
+  int64_t shared_bytes = 0;   // beside 512 a warp
+  assay_contract contract{};  // in force for this length
 };
 
 inline int log2_up(int64_t n) {
@@ -47,38 +44,44 @@ inline int log2_up(int64_t n) {
   return log;
 }
 
-// The device in use has clusters of blocks; false too where there is no device, as while a build is tested.
-inline bool has_clusters() {
-  int device = 0, major = 0;
-  const bool known = cudaGetDevice(&device) == cudaSuccess &&
-                     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
-  if (!known) cudaGetLastError();
-  return known && major >= 9;
-}
-
-inline RowPlan plan_rows(Element element, int64_t cols, Held held) {
+// `held`: chunks that a thread of a block holds. At most 32 values leave room for enough threads to keep memory busy.
+inline RowPlan plan_rows(Element element, int64_t cols, int held) {
   const int64_t per_chunk = 16 / bytes_of(element);
   const int64_t chunks = (cols + per_chunk - 1) / per_chunk;
   const auto threads_for = [&](int64_t chunks_a_thread) {
     return static_cast<int>((chunks + 32 * chunks_a_thread - 1) / (32 * chunks_a_thread) * 32);
   };
   const auto lanes = [&](Way way, int a_row, int held_by_lane) {
-    return RowPlan{element, way, held_by_lane, kLaneThreads, kLaneThreads / a_row, {}};
+    return RowPlan{element, way, held_by_lane, kLaneThreads, kLaneThreads / a_row};
   };
   if (chunks <= 1) return lanes(Way::lane, 1, 1);
   if (chunks <= 4) return lanes(Way::lanes4, 4, 1);
   if (chunks <= 16) return lanes(Way::lanes16, 16, 1);
   if (chunks <= 32) return lanes(Way::warp1, 32, 1);
   if (chunks <= 64) return lanes(Way::warp2, 32, 2);
-  if (chunks <= BlockTeam::kMostThreads * held.by_block) {
-    return {element, Way::block, held.by_block, threads_for(held.by_block), 1, {}};
-  }
-  if (chunks <= ClusterTeam::kMostThreads * kClusterBlocks * held.by_cluster && has_clusters()) {
-    const int threads = threads_for(int64_t{kClusterBlocks} * held.by_cluster);
-    return {element, Way::cluster, held.by_cluster, threads, 1, {}};
+  if (chunks <= BlockTeam::kMostThreads * held) {
+    return {element, Way::block, held, threads_for(held), 1};
   }
   const int walked = bytes_of(element) == 2 ? kWalked<__half> : kWalked<float>;
-  return {element, Way::walk, walked, kWalkThreads, 1, {}};
+  const int walkers = chunks * 16 <= kTwoBlocksRowBytes ? kMostWalkThreads / 2 : kMostWalkThreads;
+  return {element, Way::walk, walked, walkers, 1};
+}
+
+// Lets a block that walks keep as many whole steps of its row in shared memory, at `value_bytes` an element, as the
+// device has room for.
+inline void keep_in_shared_memory(RowPlan& plan, int64_t cols, int64_t value_bytes) {
+  int device = 0, most = 0;
+  const bool known = cudaGetDevice(&device) == cudaSuccess &&
+                     cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess;
+  if (!known) cudaGetLastError();
+  constexpr int64_t kOwnBytes = 2048;  // what kernels have beside it
+  const int64_t step_chunks = int64_t{plan.held} * plan.threads, width = 16 / bytes_of(plan.element);
+  const int64_t step_bytes = step_chunks * width * value_bytes;
+  const int64_t steps = (cols + step_chunks * width - 1) / (step_chunks * width);
+  const int64_t room = std::max<int64_t>(0, most - kOwnBytes - plan.threads / 32 * 512);
+  const int64_t kept = std::min(steps, room / step_bytes);
+  plan.kept_chunks = kept * step_chunks;
+  plan.shared_bytes = kept * step_bytes;
 }
 
 // Depth of a summation tree as contracts declare it: ceil(n / divisor) + constant.
@@ -92,9 +95,9 @@ inline constexpr Depth kLeastPromisedDepth{8192, 48};                       // h
 inline Depth depth_of(const RowPlan& plan) {
   const int values = plan.held * (16 / static_cast<int>(bytes_of(plan.element)));
   const int held = log2_up(values);
-  if (plan.way == Way::walk) return {kWalkThreads * values, held + 10};
+  if (plan.way == Way::walk) return {plan.threads * values, held + 10};
   if (plan.way == Way::block) return {kAnyLength, held + 10};
-  return {kAnyLength, plan.way == Way::cluster ? held + 10 + log2_up(kClusterBlocks) : held + 5};
+  return {kAnyLength, held + 5};
 }
 
 inline int32_t accumulator_of(Element element) { return element == Element::f64 ? ASSAY_ACC_F64 : ASSAY_ACC_F32; }
@@ -102,15 +105,15 @@ inline int32_t accumulator_of(Element element) { return element == Element::f64 
 inline const assay_contract* contract_of_plan(const Call& c) { return &c.plan<RowPlan>().contract; }
 
 inline void describe_rows(const RowPlan& plan, const Describe& emit) {
-  static constexpr const char* kNames[] = {"a thread", "4 lanes", "16 lanes", "a warp",
-                                           "a warp",   "a block", "8 blocks", "a block, in steps"};
+  static constexpr const char* kNames[] = {"a thread", "4 lanes", "16 lanes",         "a warp",
+                                           "a warp",   "a block", "a block, in steps"};
   emit("tile", std::string(kNames[static_cast<int>(plan.way)]) + " a row, " + std::to_string(plan.threads) +
                    " threads a block");
-  emit("reduction", "pairwise over a chunk of 16 bytes, a thread, a warp, a block, a cluster");
+  emit("reduction", "pairwise over a chunk of 16 bytes, a thread, a warp, a block");
 }
 
 // Calls with.template operator()<Team, chunks a thread holds>(), which is 0 for a block that walks.
-template <int kByBlock, int kByCluster, class With>
+template <int kHeld, class With>
 void with_team(Way way, const With& with) {
   switch (way) {
     case Way::lane:
@@ -124,10 +127,7 @@ void with_team(Way way, const With& with) {
     case Way::warp2:
       return with.template operator()<LaneTeam<32>, 2>();
     case Way::block:
-      return with.template operator()<BlockTeam, kByBlock>();
-    case Way::cluster:
-      if constexpr (kByCluster > 0) with.template operator()<ClusterTeam, kByCluster>();
-      return;
+      return with.template operator()<BlockTeam, kHeld>();
     case Way::walk:
       return with.template operator()<BlockTeam, 0>();
   }
@@ -157,24 +157,17 @@ void with_element(Element element, const With& with) {
 
 inline constexpr int64_t kMostBlocks = int64_t{1} << 27;  // kernels walk over the rows that are left
 
-// Starts kernel(arguments) with a block, a cluster or a part of a block for each row. 512 bytes of shared memory a
-// warp.
+// Starts kernel(arguments) with a block or a part of one for each row. 512 bytes of shared memory a warp come first.
 template <class Arguments>
-void launch_rows(const RowPlan& plan, int64_t rows, Stream stream, void (*kernel)(Arguments),
+void launch_rows(const RowPlan& plan, int64_t rows, cudaStream_t stream, void (*kernel)(Arguments),
                  const Arguments& arguments) {
-  cudaLaunchConfig_t config{};
-  const int64_t blocks_a_team = plan.way == Way::cluster ? kClusterBlocks : 1;
-  const int64_t teams = std::min((rows + plan.rows_at_once - 1) / plan.rows_at_once, kMostBlocks);
-  config.gridDim = dim3(static_cast<unsigned>(teams * blocks_a_team));
-  config.blockDim = dim3(plan.threads);
-  config.dynamicSmemBytes = plan.threads / 32 * 512;
-  config.stream = stream;
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {kClusterBlocks, 1, 1};
-  config.attrs = &cluster;
-  config.numAttrs = plan.way == Way::cluster ? 1 : 0;
-  cudaLaunchKernelEx(&config, kernel, arguments);
+  constexpr size_t kGrantedBytes = 47 << 10;  // of 48 KiB, some of which kernels use themselves
+  const auto shared_bytes = static_cast<size_t>(plan.threads / 32 * 512 + plan.shared_bytes);
+  if (shared_bytes > kGrantedBytes) {
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+  }
+  const int64_t blocks = std::min((rows + plan.rows_at_once - 1) / plan.rows_at_once, kMostBlocks);
+  kernel<<<static_cast<unsigned>(blocks), plan.threads, shared_bytes, stream>>>(arguments);
 }
 
 }  // namespace assay::simt

@@ -1,9 +1,8 @@
-// The threads that work on one row together, and how their values are combined: part of a warp, a warp, a block, or a
-// cluster of blocks. Every tree is fixed by the number of threads.
+// The threads that work on one row together, and how their values are combined: part of a warp, a warp or a
+// block. Every tree is fixed by the number of threads.
 #pragma once
 
 #include <assay/kernel.h>
-#include <cooperative_groups.h>
 
 #include <cstdint>
 
@@ -107,46 +106,6 @@ struct BlockTeam {
   __device__ void finish() {}
 
  private:
-  int turn_ = 0;
-};
-
-// kClusterBlocks blocks of one cluster (compute capability 9.0): the blocks' values meet in each other's shared memory.
-inline constexpr int kClusterBlocks = 8;
-struct ClusterTeam {
-  static constexpr int kMostThreads = 1024, kLeastBlocks = 1;
-  static constexpr bool kWholeWarps = true;
-  __device__ int size() const { return kClusterBlocks * static_cast<int>(blockDim.x); }
-  __device__ int rank() const { return static_cast<int>(blockIdx.x % kClusterBlocks * blockDim.x + threadIdx.x); }
-  __device__ int64_t first_row() const { return blockIdx.x / kClusterBlocks; }
-  __device__ int64_t row_step() const { return gridDim.x / kClusterBlocks; }
-  __device__ int row_in_warp() const { return 0; }
-  template <class C, class Combine>
-  __device__ C all(C value, Combine combine) {
-    value = block_.all(value, combine);
-#if __CUDA_ARCH__ >= 900
-    __shared__ C places[2];
-    const auto cluster = cooperative_groups::this_cluster();
-    C* place = &places[turn_];
-    turn_ ^= 1;
-    if (threadIdx.x == 0) *place = value;
-    cluster.sync();
-    const int lane = threadIdx.x % 32;
-    const C other = *cluster.map_shared_rank(place, lane % kClusterBlocks);
-    return combine_lanes<kClusterBlocks>(other, combine);
-#else
-    __trap();  // launched on no such device
-    return value;
-#endif
-  }
-  // A block's shared memory has to outlive its neighbours' reading it.
-  __device__ void finish() {
-#if __CUDA_ARCH__ >= 900
-    cooperative_groups::this_cluster().sync();
-#endif
-  }
-
- private:
-  BlockTeam block_;
   int turn_ = 0;
 };
 

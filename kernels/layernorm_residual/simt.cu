@@ -20,6 +20,7 @@ struct LayernormRows {
   int64_t mean_stride, rstd_stride;  // elements
   int64_t rows, cols;
   double eps;
+  int64_t kept_chunks;  // of a row that is walked along, in shared memory
 };
 
 template <class T, int kCount>
@@ -82,7 +83,7 @@ __device__ void write_statistics(const LayernormRows& p, int64_t row, C mean, C 
 }
 
 template <class T>
-inline constexpr Held kHeld{sizeof(T) == 2 ? 2 : 4, 4};
+inline constexpr int kHeld = sizeof(T) == 2 ? 2 : 4;
 
 // Blocks that have to fit a multiprocessor together, for __launch_bounds__: threads of two chunks need few registers.
 template <class Team, int kCount>
@@ -93,11 +94,11 @@ __global__ void __launch_bounds__(Team::kMostThreads, kBlocks<Team, kCount>) lay
   using C = ComputeOf<T>;
   using Reader = RowReader<T, kAccess>;
   constexpr int kWidth = kPerChunk<T>;
-  extern __shared__ std::byte stage[];
+  extern __shared__ __align__(16) std::byte stage[];
   Team team;
   const int rank = team.rank(), size = team.size();
-  std::byte* const warp_stage = Team::kWholeWarps ? stage + threadIdx.x / 32 * 512 : nullptr;
   const Affine<T, kAccess> affine(p);
+  std::byte* const warp_stage = Team::kWholeWarps ? stage + threadIdx.x / 32 * 512 : nullptr;
   const C n = static_cast<C>(p.cols);
   for (int64_t first = team.first_row(); first < p.rows; first += team.row_step()) {
     const bool is_own = first + team.row_in_warp() < p.rows;  // lanes without a row keep their neighbours company
@@ -125,35 +126,56 @@ __global__ void __launch_bounds__(Team::kMostThreads, kBlocks<Team, kCount>) lay
   team.finish();
 }
 
+template <int kCount, class C>
+__device__ void copy_values(const C* from, C* to) {
+#pragma unroll
+  for (int i = 0; i < kCount; i += 16 / sizeof(C)) {
+    *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(from + i);
+  }
+}
+
 template <class T>
 using Step = ComputeOf<T>[kWalked<T>][kPerChunk<T>];
 
 template <class T>
-__global__ void __launch_bounds__(kWalkThreads) layernorm_walked(LayernormRows p) {
+__global__ void __launch_bounds__(kMostWalkThreads) layernorm_walked(LayernormRows p) {
   using C = ComputeOf<T>;
   constexpr int kWidth = kPerChunk<T>;
-  extern __shared__ std::byte stage[];
-  BlockTeam team;
+  extern __shared__ __align__(16) std::byte stage[];
   std::byte* const warp_stage = stage + threadIdx.x / 32 * 512;
+  C* const kept = reinterpret_cast<C*>(stage + blockDim.x / 32 * 512);
+  BlockTeam team;
   const Affine<T, Access::any> affine(p);
   const C n = static_cast<C>(p.cols);
-  const int64_t chunks = (p.cols + kWidth - 1) / kWidth, step = kWalkThreads;
+  const int64_t chunks = (p.cols + kWidth - 1) / kWidth, step = team.size();
   for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
     const RowReader<T, Access::any> x(static_cast<const T*>(p.x.data) + row * p.x.stride, p.cols);
     const RowReader<T, Access::any> residual(static_cast<const T*>(p.residual.data) + row * p.residual.stride, p.cols);
-    // Calls with(first chunk, s of the chunks first, first + step, ...), as often for every thread.
-    const auto each_step = [&](auto with) {
+    // Calls with(first chunk, s of the chunks first, first + step, ...), as often for every thread. What fits into
+    // shared memory of the first walk need not be read again.
+    const auto each_step = [&](bool is_first, auto with) {
       for (int64_t begin = 0; begin < chunks; begin += kWalked<T> * step) {
-        Chunk<T> xs[kWalked<T>], residuals[kWalked<T>];
-        x.load(begin + threadIdx.x, step, xs, warp_stage);
-        residual.load(begin + threadIdx.x, step, residuals, warp_stage);
-        C s[kWalked<T>][kWidth];
-        add_residual<T>(xs, residuals, s);
-        with(begin + threadIdx.x, s);
+        const int64_t first = begin + threadIdx.x;
+        const bool is_kept = first < p.kept_chunks;  // of one step all or nothing
+        Step<T> s;
+        if (is_kept && !is_first) {
+#pragma unroll
+          for (int k = 0; k < kWalked<T>; ++k) copy_values<kWidth>(kept + (first + k * step) * kWidth, s[k]);
+        } else {
+          Chunk<T> xs[kWalked<T>], residuals[kWalked<T>];
+          x.load(first, step, xs, warp_stage);
+          residual.load(first, step, residuals, warp_stage);
+          add_residual<T>(xs, residuals, s);
+        }
+        if (is_kept && is_first) {
+#pragma unroll
+          for (int k = 0; k < kWalked<T>; ++k) copy_values<kWidth>(s[k], kept + (first + k * step) * kWidth);
+        }
+        with(first, s);
       }
     };
     C sum = 0;
-    each_step([&](int64_t, const Step<T>& s) {
+    each_step(true, [&](int64_t, const Step<T>& s) {
       C parts[kWalked<T>];
 #pragma unroll
       for (int k = 0; k < kWalked<T>; ++k) parts[k] = combine_pairwise(s[k], Add());
@@ -161,7 +183,7 @@ __global__ void __launch_bounds__(kWalkThreads) layernorm_walked(LayernormRows p
     });
     const C mean = team.all(sum, Add()) / n;
     C squares = 0;
-    each_step([&](int64_t first, const Step<T>& s) {
+    each_step(false, [&](int64_t first, const Step<T>& s) {
       C parts[kWalked<T>];
 #pragma unroll
       for (int k = 0; k < kWalked<T>; ++k) {
@@ -173,7 +195,7 @@ __global__ void __launch_bounds__(kWalkThreads) layernorm_walked(LayernormRows p
     const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
     if (threadIdx.x == 0) write_statistics(p, row, mean, rstd);
     const RowWriter<T, Access::any> y(static_cast<T*>(p.y.data) + row * p.y.stride, p.cols, warp_stage);
-    each_step([&](int64_t first, const Step<T>& s) {
+    each_step(false, [&](int64_t first, const Step<T>& s) {
 #pragma unroll
       for (int k = 0; k < kWalked<T>; ++k) y.store(first + k * step, affine.of(first + k * step, s[k], mean, rstd));
     });
@@ -195,8 +217,10 @@ constexpr assay_contract contract(int32_t accumulator, Depth depth) {
 
 std::shared_ptr<void> plan(const Call& c) {
   const Element element = element_of(c, "x");
-  const Held held = bytes_of(element) == 2 ? kHeld<__half> : kHeld<float>;
+  const int held = bytes_of(element) == 2 ? kHeld<__half> : kHeld<float>;
   RowPlan plan = plan_rows(element, c.axis("cols"), held);
+  if (plan.way == Way::walk)
+    keep_in_shared_memory(plan, c.axis("cols"), bytes_of(element) == 2 ? 4 : bytes_of(element));
   plan.contract = contract(accumulator_of(element), depth_of(plan));
   return std::make_shared<RowPlan>(plan);
 }
@@ -235,14 +259,15 @@ auto kernel([[maybe_unused]] bool whole) {
 }
 
 const char* launch(const Call& c) {
-  const LayernormRows p = rows_in(c);
+  LayernormRows p = rows_in(c);
   if (p.rows == 0) return nullptr;
   const RowPlan& plan = c.plan<RowPlan>();
+  p.kept_chunks = plan.kept_chunks;
   const auto allows = [&](const auto& tensor) { return is_whole(tensor, p.cols, plan.element); };
   const bool whole = allows(p.x) && allows(p.residual) && allows(p.gamma) && allows(p.beta) && allows(p.y);
   with_element(plan.element, [&]<class T>() {
-    constexpr Held held = kHeld<T>;
-    with_team<held.by_block, held.by_cluster>(plan.way, [&]<class Team, int kCount>() {
+    constexpr int kCountOfBlock = kHeld<T>;
+    with_team<kCountOfBlock>(plan.way, [&]<class Team, int kCount>() {
       launch_rows(plan, p.rows, c.stream(), kernel<T, Team, kCount>(whole), p);
     });
   });

@@ -18,6 +18,7 @@ struct SoftmaxRows {
   Rows<void*> y;
   int64_t rows, cols;
   double scale;
+  int64_t kept_chunks;  // of a row that is walked along, in shared memory
 };
 
 // Of 16-bit elements by exp2, whose error is nothing beside the rounding of the result and which takes half the time.
@@ -61,14 +62,14 @@ __device__ void logits(const Chunk<T>& x, const Chunk<T>& mask, ComputeOf<T> sca
   }
 }
 
-inline constexpr Held kHeld{4, 0};
+inline constexpr int kHeld = 4;
 
 template <class T, Access kAccess, bool kMasked, class Team, int kCount>
 __global__ void __launch_bounds__(Team::kMostThreads, Team::kLeastBlocks) softmax_held(SoftmaxRows p) {
   using C = ComputeOf<T>;
   using Reader = RowReader<T, kAccess>;
   constexpr int kWidth = kPerChunk<T>;
-  extern __shared__ std::byte stage[];
+  extern __shared__ __align__(16) std::byte stage[];
   Team team;
   const int rank = team.rank(), size = team.size();
   std::byte* const warp_stage = Team::kWholeWarps ? stage + threadIdx.x / 32 * 512 : nullptr;
@@ -107,16 +108,37 @@ __global__ void __launch_bounds__(Team::kMostThreads, Team::kLeastBlocks) softma
   team.finish();
 }
 
+template <class T>
+__device__ void store_kept(Chunk<T>* to, const Chunk<T>& chunk) {
+  *reinterpret_cast<uint4*>(to) = make_uint4(chunk.word[0], chunk.word[1], chunk.word[2], chunk.word[3]);
+}
+
+// A row that is walked along in steps. What fits into shared memory of the first walk need not be read again.
 template <class T, bool kMasked>
 struct Walk {
   using C = ComputeOf<T>;
+  using Step = Chunk<T>[kWalked<T>];
   RowReader<T, Access::any> x, mask;
   C scale;
+  int64_t step, kept_chunks;
+  Chunk<T>* kept;
   std::byte* warp_stage;
-  // z of the chunks first, first + step, ...
-  __device__ void load(int64_t first, int64_t step, C (&z)[kWalked<T>][kPerChunk<T>]) const {
-    Chunk<T> xs[kWalked<T>], masks[kWalked<T>];
-    x.load(first, step, xs, warp_stage);
+
+  // z of the chunks first, first + step, ...; kIsFirst: they have not been read before.
+  template <bool kIsFirst>
+  __device__ void load(int64_t first, C (&z)[kWalked<T>][kPerChunk<T>]) const {
+    Step xs, masks;
+    const bool is_kept = first < kept_chunks;  // of one step all or nothing
+    if (is_kept && !kIsFirst) {
+#pragma unroll
+      for (int k = 0; k < kWalked<T>; ++k) xs[k] = load_cached(reinterpret_cast<const T*>(kept + first + k * step));
+    } else {
+      x.load(first, step, xs, warp_stage);
+    }
+    if (is_kept && kIsFirst) {
+#pragma unroll
+      for (int k = 0; k < kWalked<T>; ++k) store_kept(kept + first + k * step, xs[k]);
+    }
     if constexpr (kMasked) mask.load(first, step, masks, warp_stage);
 #pragma unroll
     for (int k = 0; k < kWalked<T>; ++k) {
@@ -126,22 +148,27 @@ struct Walk {
 };
 
 template <class T, bool kMasked>
-__global__ void __launch_bounds__(kWalkThreads) softmax_walked(SoftmaxRows p) {
+__global__ void __launch_bounds__(kMostWalkThreads) softmax_walked(SoftmaxRows p) {
   using C = ComputeOf<T>;
   constexpr int kWidth = kPerChunk<T>;
-  extern __shared__ std::byte stage[];
+  extern __shared__ __align__(16) std::byte stage[];
   BlockTeam team;
   std::byte* const warp_stage = stage + threadIdx.x / 32 * 512;
-  const int64_t chunks = (p.cols + kWidth - 1) / kWidth, step = kWalkThreads;
+  const int64_t chunks = (p.cols + kWidth - 1) / kWidth, step = team.size(), stride = kWalked<T> * step;
   for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
     const T* mask = kMasked ? static_cast<const T*>(p.mask.data) + row * p.mask.stride : nullptr;
     const Walk<T, kMasked> walk{RowReader<T, Access::any>(static_cast<const T*>(p.x.data) + row * p.x.stride, p.cols),
-                                RowReader<T, Access::any>(mask, p.cols), static_cast<C>(p.scale), warp_stage};
+                                RowReader<T, Access::any>(mask, p.cols),
+                                static_cast<C>(p.scale),
+                                step,
+                                p.kept_chunks,
+                                reinterpret_cast<Chunk<T>*>(stage + blockDim.x / 32 * 512),
+                                warp_stage};
     // All loops run as often for every thread: storing needs whole warps.
     C most = Max::identity<C>(), sum = 0;
-    for (int64_t begin = 0; begin < chunks; begin += kWalked<T> * step) {
+    for (int64_t begin = 0; begin < chunks; begin += stride) {
       C z[kWalked<T>][kWidth], parts[kWalked<T>];
-      walk.load(begin + threadIdx.x, step, z);
+      walk.template load<true>(begin + threadIdx.x, z);
 #pragma unroll
       for (int k = 0; k < kWalked<T>; ++k) parts[k] = combine_pairwise(z[k], Max());
       const C larger = Max()(most, combine_pairwise(parts, Max()));
@@ -159,9 +186,9 @@ __global__ void __launch_bounds__(kWalkThreads) softmax_walked(SoftmaxRows p) {
     const C base = max == Max::identity<C>() ? C(0) : max;
     const C share = C(1) / team.all(sum * exponential<T>(most - base), Add());
     const RowWriter<T, Access::any> y(static_cast<T*>(p.y.data) + row * p.y.stride, p.cols, warp_stage);
-    for (int64_t begin = 0; begin < chunks; begin += kWalked<T> * step) {
+    for (int64_t begin = 0; begin < chunks; begin += stride) {
       C z[kWalked<T>][kWidth];
-      walk.load(begin + threadIdx.x, step, z);
+      walk.template load<false>(begin + threadIdx.x, z);
 #pragma unroll
       for (int k = 0; k < kWalked<T>; ++k) {
 #pragma unroll
@@ -190,6 +217,7 @@ constexpr assay_contract contract(int32_t accumulator, Depth depth, int32_t exp_
 std::shared_ptr<void> plan(const Call& c) {
   const Element element = element_of(c, "x");
   RowPlan plan = plan_rows(element, c.axis("cols"), kHeld);
+  if (plan.way == Way::walk) keep_in_shared_memory(plan, c.axis("cols"), bytes_of(element));
   plan.contract = contract(accumulator_of(element), depth_of(plan),
                            bytes_of(element) == 2 ? ASSAY_EXP_BASE2 : ASSAY_EXP_ACCURATE, plan.way == Way::walk);
   return std::make_shared<RowPlan>(plan);
@@ -226,13 +254,14 @@ auto kernel([[maybe_unused]] bool whole) {
 }
 
 const char* launch(const Call& c) {
-  const SoftmaxRows p = rows_in(c);
+  SoftmaxRows p = rows_in(c);
+  p.kept_chunks = c.plan<RowPlan>().kept_chunks;
   if (p.rows == 0 || p.cols == 0) return nullptr;
   const RowPlan& plan = c.plan<RowPlan>();
   const auto allows = [&](const auto& tensor) { return is_whole(tensor, p.cols, plan.element); };
   const bool masked = p.mask.data != nullptr, whole = allows(p.x) && allows(p.mask) && allows(p.y);
   with_element(plan.element, [&]<class T>() {
-    with_team<kHeld.by_block, kHeld.by_cluster>(plan.way, [&]<class Team, int kCount>() {
+    with_team<kHeld>(plan.way, [&]<class Team, int kCount>() {
       launch_rows(plan, p.rows, c.stream(),
                   masked ? kernel<T, true, Team, kCount>(whole) : kernel<T, false, Team, kCount>(whole), p);
     });
