@@ -24,7 +24,7 @@ struct Run {
   std::vector<std::byte> before, after;
 
   const std::byte* first_element(const std::vector<std::byte>& memory, size_t t) const {
-    return memory.data() + layout.regions[t].file_offset + layout.regions[t].first;
+    return memory.data() + layout.regions[t].block_offset + layout.regions[t].first;
   }
 };
 
@@ -83,7 +83,7 @@ int64_t strayed(const Run& r) {
     }
   }
   const Region& workspace = r.layout.regions.back();
-  const uint64_t scratch = workspace.file_offset + workspace.first;
+  const uint64_t scratch = workspace.block_offset + workspace.first;
   std::memcpy(expected.data() + scratch, r.after.data() + scratch, workspace.bytes);
   for (size_t i = 0; i < expected.size(); ++i) {
     if (expected[i] != r.after[i]) return static_cast<int64_t>(i);

@@ -55,7 +55,7 @@ Subject::Subject(const OpRegistry& ops, const std::filesystem::path& modules, co
   state_ = kernel_->create({1, 0}, &error);
   if (state_ == nullptr) throw Error(error == nullptr ? "create failed" : error);
   const Layout planned = lay_out(tensors, kAlignment, 0, Place::start, {});
-  call_ = std::make_unique<WireCall>(call_to_json(case_, tensors, planned, threads));
+  call_ = std::make_unique<WireCall>(call_to_json(case_, tensors, planned, threads), assay_device{1, 0});
   if (const char* refusal = kernel_->prepare(state_, &call_->get(), &plan_)) {
     const std::string reason = refusal;
     kernel_->destroy(state_);
@@ -69,12 +69,15 @@ Subject::Subject(const OpRegistry& ops, const std::filesystem::path& modules, co
     release();
     throw Error("the tensors take " + std::to_string(layout.total >> 20) + " MiB");
   }
+  uint64_t offset = 0;
   for (size_t i = 0; i < layout.regions.size(); ++i) {
     const Region& region = layout.regions[i];
-    pointers_.push_back(memory.data() + region.file_offset + region.base);
+    std::byte* const at = memory.data() + offset;
+    offset += region.length;
+    pointers_.push_back(at + region.base);
     if (i == tensors.size()) continue;
     bytes_ += tensors[i].elements() * size_of(tensors[i].dtype);
-    std::byte* first = memory.data() + region.file_offset + region.first;
+    std::byte* first = at + region.first;
     if (tensors[i].role != Role::output) fill_repeatedly(tensors[i], first, threads);
   }
 }

@@ -6,6 +6,8 @@
 
 namespace assay::ratios {
 
+constexpr assay_device kFirstGpu{2, 0};
+
 void require(cudaError_t status, const char* what) {
   if (status != cudaSuccess) throw Error(std::string(what) + ": " + cudaGetErrorString(status));
 }
@@ -31,9 +33,9 @@ CudaSubject::CudaSubject(const Op& op, const Case& c, const assay_kernel& kernel
     return lay_out(tensors_, alignment, c.integer("offset"), place, workspace);
   };
   const char* error = nullptr;
-  state_ = kernel.create({2, 0}, &error);
+  state_ = kernel.create(kFirstGpu, &error);
   if (state_ == nullptr) throw Error(error == nullptr ? "create failed" : error);
-  call_ = std::make_unique<WireCall>(call_to_json(c, tensors_, laid_out({}), 1));
+  call_ = std::make_unique<WireCall>(call_to_json(c, tensors_, laid_out({}), 1), kFirstGpu);
   if (const char* refusal = kernel.prepare(state_, &call_->get(), &plan_)) {
     const std::string reason = refusal;
     kernel.destroy(state_);
@@ -42,7 +44,12 @@ CudaSubject::CudaSubject(const Op& op, const Case& c, const assay_kernel& kernel
   const assay_workspace workspace = kernel.workspace(plan_);
   layout_ = laid_out({workspace.bytes, std::max<uint64_t>(1, workspace.alignment), workspace.init != 0});
   memory_ = device_memory(layout_.total);
-  for (const Region& region : layout_.regions) pointers_.push_back(memory() + region.file_offset + region.base);
+  uint64_t offset = 0;
+  for (Region& region : layout_.regions) {
+    region.block_offset = offset;
+    offset += region.length;
+    pointers_.push_back(memory() + region.block_offset + region.base);
+  }
 }
 
 CudaSubject::~CudaSubject() {

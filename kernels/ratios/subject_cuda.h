@@ -43,7 +43,7 @@ class CudaSubject {
   const assay_contract& contract() const;  // in force for this case
   std::byte* memory() { return memory_.get(); }
   std::byte* first_element(size_t tensor) {
-    return memory() + layout_.regions[tensor].file_offset + layout_.regions[tensor].first;
+    return memory() + layout_.regions[tensor].block_offset + layout_.regions[tensor].first;
   }
   uint64_t bytes() const;            // of all tensors' elements
   void launch(cudaStream_t stream);  // throws Error when the kernel does not return success
