@@ -238,4 +238,32 @@ TEST(DispatcherContract, ACandidateThatClaimsEverythingMakesTheUnionEverything) 
   EXPECT_STREQ(assay::dispatch::combined_contract({assay_kernel_toy_amx(), &everything}, domain).domain, "");
 }
 
+// A matrix unit promises less than f32, and one whose sums are never promoted less than one whose sums are.
+TEST(DispatcherContract, TheWeakestMatrixUnitIsDeclared) {
+  const auto with = [](const assay_arithmetic& arithmetic) {
+    assay_kernel kernel = *assay_kernel_toy_plain();
+    kernel.contract.arithmetic = arithmetic;
+    return kernel;
+  };
+  const auto unit = [](int32_t terms, int32_t bits, int32_t promotion) {
+    return assay_arithmetic{.accumulator = ASSAY_ACC_TENSOR,
+                            .tensor_terms = terms,
+                            .tensor_fraction = bits,
+                            .tensor_precision = bits,
+                            .tensor_promotion = promotion};
+  };
+  const assay_kernel f32 = with({.accumulator = ASSAY_ACC_F32}), fp8 = with(unit(32, 13, 128)),
+                     wide = with(unit(16, 23, 0));
+  std::string domain;
+  const assay_arithmetic all = assay::dispatch::combined_contract({&f32, &fp8, &wide}, domain).arithmetic;
+  EXPECT_EQ(all.accumulator, ASSAY_ACC_TENSOR);
+  EXPECT_EQ(all.tensor_terms, 16);
+  EXPECT_EQ(all.tensor_fraction, 13);
+  EXPECT_EQ(all.tensor_promotion, 0);
+  const assay_arithmetic promoted = assay::dispatch::combined_contract({&fp8, &f32}, domain).arithmetic;
+  EXPECT_EQ(promoted.accumulator, ASSAY_ACC_TENSOR);
+  EXPECT_EQ(promoted.tensor_promotion, 128);
+  EXPECT_EQ(assay::dispatch::combined_contract({&f32}, domain).arithmetic.tensor_terms, 0);
+}
+
 }  // namespace
