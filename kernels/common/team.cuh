@@ -1,5 +1,5 @@
-// The threads that work on one row together, and how their values are combined: part of a warp, a warp or a
-// block. Every tree is fixed by the number of threads.
+// The threads that work on one row together, part of a warp, a warp or a block, and how their values are combined.
+// Every tree is fixed by the number of threads.
 #pragma once
 
 #include <assay/kernel.h>
@@ -78,7 +78,6 @@ struct LaneTeam {
   __device__ C all(C value, Combine combine) {
     return combine_lanes<kLanes>(value, combine);
   }
-  __device__ void finish() {}
 };
 
 // Values of one warp each meet in shared memory. Two places take turns, so that one barrier a combination is enough:
@@ -103,7 +102,6 @@ struct BlockTeam {
     const int warps = static_cast<int>(blockDim.x / 32);
     return combine_lanes<32>(lane < warps ? place[lane] : Combine::template identity<C>(), combine);
   }
-  __device__ void finish() {}
 
  private:
   int turn_ = 0;

@@ -123,7 +123,6 @@ __global__ void __launch_bounds__(Team::kMostThreads, kBlocks<Team, kCount>) lay
 #pragma unroll
     for (int k = 0; k < kCount; ++k) y.store(rank + k * size, affine.of(rank + k * size, s[k], mean, rstd));
   }
-  team.finish();
 }
 
 template <int kCount, class C>

@@ -105,7 +105,6 @@ __global__ void __launch_bounds__(Team::kMostThreads, Team::kLeastBlocks) softma
       y.store(rank + k * size, narrow_all<T>(z[k]));
     }
   }
-  team.finish();
 }
 
 template <class T>
