@@ -135,7 +135,8 @@ Case Case::with(const std::vector<std::pair<std::string, std::string>>& changes)
   std::vector<std::pair<std::string, std::string>> given;
   for (const FieldValue& value : values_) given.emplace_back(value.name, value.text);
   for (const auto& [name, text] : changes) {
-    const auto found = std::find_if(given.begin(), given.end(), [&](const auto& pair) { return pair.first == name; });
+    const auto found =
+        std::find_if(given.begin(), given.end(), [&name = name](const auto& pair) { return pair.first == name; });
     if (found == given.end()) {
       given.emplace_back(name, text);  // the constructor names it
     } else {

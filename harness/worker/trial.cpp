@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "check/bytes.h"
 #include "check/guard.h"
@@ -253,8 +254,9 @@ Outputs Trial::launch(Poison poison, Manner manner) {
   if (const auto failed = answer.find("failed"); failed != answer.end()) {
     throw LaunchFailed("launch: " + failed->get<std::string>());
   }
-  cost_ = {answer.at("launch_us"), answer.at("counted"), answer.at("allocations"), answer.at("outstanding"),
-           answer.at("device_memory")};
+  cost_ = {answer.at("launch_us"),   answer.value("others_us", std::numeric_limits<double>::infinity()),
+           answer.at("counted"),     answer.at("allocations"),
+           answer.at("outstanding"), answer.at("device_memory")};
   if (manner == Manner::replayed) cost_.graph = answer.at("graph");
   if (manner == Manner::blocked) {
     cost_.waited = answer.at("waited");

@@ -25,6 +25,7 @@ using Outputs = std::vector<std::vector<std::byte>>;
 // What one launch cost, and what its manner showed (worker/manner.h).
 struct LaunchCost {
   double launch_us = 0;
+  double others_us = 0;  // processor time of the worker's other threads; unlimited where that is not known
   bool counted = false;  // whether allocations are known
   int64_t allocations = 0;
   int64_t outstanding = 0;    // bytes of heap the worker holds

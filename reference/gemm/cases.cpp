@@ -52,7 +52,7 @@ void add_smoke(CaseList& list) {
            "m=16,n=16,k=1024,out=f32,dtype=e4m3,fill=uniform",  // sums that were never promoted
            "m=33,n=29,k=47,out=f32,dtype=e4m3,fill=integers",
            "m=21,n=19,k=517,ta=t,dtype=f32",             // a tail after several blocks of k
-           "m=1000,n=5,k=7,dtype=f32",                   // more than one of the largest tiles
+           "m=1008,n=5,k=7,dtype=f32",                   // more than one of the largest tiles
            "batch=2100,m=8,n=8,k=8,beta=0.5,dtype=f32",  // a job taken by two threads adds C twice
        }) {
     list.add(Tier::smoke, fields);
