@@ -35,6 +35,8 @@ struct SampleSet {
   int64_t quantum_ns = 0;            // smallest step of the clock seen
   int64_t empty_pair_ns = 0;         // median of two readings with nothing between
   int64_t involuntary_switches = 0;  // of the process while sampling
+  // On a GPU, the clock of a multiprocessor during each sample; 0 where one was too short to tell. Empty elsewhere.
+  std::vector<double> sm_mhz;
 };
 
 // Runs `launch` (which returns when the work is done) and before every sample, outside the interval, `before_each`:

@@ -37,6 +37,9 @@ LatencySummary summarize(std::string metric, const SampleSet& samples, std::stri
   if (sorted.empty()) throw Error("no latency samples of '" + metric + "' to summarise");
   std::sort(sorted.begin(), sorted.end());
   const double p50 = quantile(sorted, 0.5);
+  std::vector<double> clocks = samples.sm_mhz;
+  std::erase(clocks, 0);
+  std::sort(clocks.begin(), clocks.end());
   return {.metric = std::move(metric),
           .samples = std::ssize(sorted),
           .p50_us = p50,
@@ -48,7 +51,9 @@ LatencySummary summarize(std::string metric, const SampleSet& samples, std::stri
           .batch = static_cast<double>(samples.batch),
           .coarse = samples.coarse,
           .samples_file = std::move(samples_file),
-          .involuntary_switches = samples.involuntary_switches};
+          .involuntary_switches = samples.involuntary_switches,
+          .sm_mhz = clocks.empty() ? 0 : quantile(clocks, 0.5),
+          .sm_mhz_low = clocks.empty() ? 0 : clocks.front()};
 }
 
 }  // namespace assay

@@ -85,21 +85,27 @@ SeedStatistics seed_statistics_from(const JsonFields& fields) {
 }
 
 json to_json(const LatencySummary& latency) {
-  return {{"metric", text(latency.metric)},
-          {"samples", latency.samples},
-          {"p50_us", number_to_json(latency.p50_us)},
-          {"p90_us", number_to_json(latency.p90_us)},
-          {"p99_us", number_to_json(latency.p99_us)},
-          {"mean_us", number_to_json(latency.mean_us)},
-          {"tail_mass", number_to_json(latency.tail_mass)},
-          {"quantum_us", number_to_json(latency.quantum_us)},
-          {"batch", number_to_json(latency.batch)},
-          {"coarse", latency.coarse},
-          {"samples_file", text(latency.samples_file)},
-          {"involuntary_switches", latency.involuntary_switches}};
+  json object{{"metric", text(latency.metric)},
+              {"samples", latency.samples},
+              {"p50_us", number_to_json(latency.p50_us)},
+              {"p90_us", number_to_json(latency.p90_us)},
+              {"p99_us", number_to_json(latency.p99_us)},
+              {"mean_us", number_to_json(latency.mean_us)},
+              {"tail_mass", number_to_json(latency.tail_mass)},
+              {"quantum_us", number_to_json(latency.quantum_us)},
+              {"batch", number_to_json(latency.batch)},
+              {"coarse", latency.coarse},
+              {"samples_file", text(latency.samples_file)},
+              {"involuntary_switches", latency.involuntary_switches}};
+  if (latency.sm_mhz > 0) {
+    object["sm_mhz"] = number_to_json(latency.sm_mhz);
+    object["sm_mhz_low"] = number_to_json(latency.sm_mhz_low);
+  }
+  return object;
 }
 
 LatencySummary latency_summary_from(const JsonFields& fields) {
+  const bool has_clock = fields.json().contains("sm_mhz");
   return {.metric = fields.text("metric"),
           .samples = fields.integer<int64_t>("samples"),
           .p50_us = fields.number("p50_us"),
@@ -111,7 +117,9 @@ LatencySummary latency_summary_from(const JsonFields& fields) {
           .batch = fields.number("batch"),
           .coarse = fields.boolean("coarse"),
           .samples_file = fields.text("samples_file"),
-          .involuntary_switches = fields.integer<int64_t>("involuntary_switches")};
+          .involuntary_switches = fields.integer<int64_t>("involuntary_switches"),
+          .sm_mhz = has_clock ? fields.number("sm_mhz") : 0,
+          .sm_mhz_low = has_clock ? fields.number("sm_mhz_low") : 0};
 }
 
 template <class Items>

@@ -103,6 +103,7 @@ struct LatencySummary {
   bool coarse = false;       // a launch is shorter than the clock resolves well, and could not be batched
   std::string samples_file;  // relative to the run folder
   int64_t involuntary_switches = 0;
+  double sm_mhz = 0, sm_mhz_low = 0;  // of a GPU while it was sampled: median and lowest; 0: none, or not known
 
   bool operator==(const LatencySummary&) const = default;
 };

@@ -252,13 +252,10 @@ class Examination : public Steps {
     const std::string why_not = graph.at("why_not");
     if (!why_not.empty()) {
       court_.first->restart();  // what it left behind must not reach the next launch
-      if (!contract_.may_allocate) {
-        sheet_.set("asynchronous", Outcome::fail,
-                   "launch cannot be captured, as if it waited or allocated: " + why_not);
-      }
+      const std::string detail = "launch cannot be captured into a graph: " + why_not;
+      if (!contract_.may_allocate) return sheet_.set("asynchronous", Outcome::fail, detail);
       const bool promised = contract_.promised(ASSAY_SAME_STREAM);
-      return sheet_.set("same-stream", promised ? Outcome::fail : Outcome::not_applicable,
-                        "cannot be captured into a graph: " + why_not);
+      return sheet_.set("same-stream", promised ? Outcome::fail : Outcome::not_applicable, detail);
     }
     note_kernels(graph.at("kernels"));
     if (graph.at("allocations").get<int>() > 0 && !contract_.may_allocate) {

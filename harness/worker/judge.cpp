@@ -151,7 +151,9 @@ class Judge {
       write_samples(folder / std::filesystem::path(file).filename(), c.kernel_id(info.name), metric, samples);
       timed.latency.push_back(summarize(metric, samples, file));
     };
-    for (const char* metric : {"first_call", "warm", "cold"}) keep(metric, sample_set_from_json(answer.at(metric)));
+    for (const char* metric : {"first_call", "warm", "cold", "dispatch"}) {
+      if (answer.contains(metric)) keep(metric, sample_set_from_json(answer.at(metric)));
+    }
     SampleSet prepare;
     prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
     keep("prepare", prepare);

@@ -1,12 +1,8 @@
 #include "worker/manner.h"
 
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "core/error.h"
 #include "worker/hold_ups.h"
@@ -20,42 +16,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::array<std::string_view, 6> kNames{"plain",       "held_up",  "other_stream",
                                                  "beside_load", "replayed", "blocked"};
 
-// How long a launch may take to return while its stream is held. Queuing takes microseconds.
-constexpr auto kPatience = std::chrono::milliseconds(1000);
-
 double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
-
-// Releases the stream after some time, lest a launch that waits for it wait for ever.
-class Watchdog {
- public:
-  explicit Watchdog(WorkerDevice& device)
-      : thread_([this, &device] {
-          std::unique_lock lock(mutex_);
-          if (returned_.wait_for(lock, kPatience, [this] { return has_returned_; })) return;
-          barked_ = true;
-          device.release();
-        }) {}
-
-  // Whether it had to.
-  bool end() {
-    {
-      const std::lock_guard lock(mutex_);
-      has_returned_ = true;
-    }
-    returned_.notify_one();
-    thread_.join();
-    return barked_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable returned_;
-  bool has_returned_ = false;
-  bool barked_ = false;
-  std::thread thread_;  // last: it uses the others
-};
 
 json to_json(const Captured& captured) {
   json kernels = json::array();
@@ -74,15 +37,14 @@ json answer_for(const char* error, double launch_us) {
   return error != nullptr ? json{{"failed", error}} : json{{"launch_us", launch_us}};
 }
 
-json launch_blocked(WorkerDevice& device, const LaunchOn& launch) {
-  device.hold();
-  Watchdog watchdog(device);
+json launch_blocked(WorkerDevice& device, std::unique_ptr<HeldStream>& held, const LaunchOn& launch) {
+  held = std::make_unique<HeldStream>(device);
   const auto start = Clock::now();
   const char* error = launch(device.stream());
   json answer = answer_for(error, microseconds_since(start));
-  const bool waited = watchdog.end();
+  const bool waited = !held->all_queued();
   if (!waited) device.let_strays_finish();
-  if (error != nullptr) finish_blocked(device);
+  if (error != nullptr) finish_blocked(device, held);
   answer["waited"] = waited;
   return answer;
 }
@@ -98,8 +60,8 @@ Manner manner_named(std::string_view name) {
   throw Error("unknown manner of launching '" + std::string(name) + "'");
 }
 
-json launch_in(Manner manner, WorkerDevice& device, const LaunchOn& launch) {
-  if (manner == Manner::blocked) return launch_blocked(device, launch);
+json launch_in(Manner manner, WorkerDevice& device, std::unique_ptr<HeldStream>& held, const LaunchOn& launch) {
+  if (manner == Manner::blocked) return launch_blocked(device, held, launch);
   if (manner == Manner::replayed) {
     const Captured captured = device.capture_and_replay([&] { return launch(device.stream()); });
     device.wait();
@@ -116,8 +78,8 @@ json launch_in(Manner manner, WorkerDevice& device, const LaunchOn& launch) {
   return answer;
 }
 
-void finish_blocked(WorkerDevice& device) {
-  device.release();
+void finish_blocked(WorkerDevice& device, std::unique_ptr<HeldStream>& held) {
+  held.reset();
   device.wait();
 }
 

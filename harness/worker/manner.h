@@ -2,10 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "device/worker_device.h"
+#include "device/held_stream.h"
 
 namespace assay {
 
@@ -23,12 +24,13 @@ Manner manner_named(std::string_view name);  // throws Error
 // Queues on the stream it is given; null or the error.
 using LaunchOn = std::function<const char*(void* stream)>;
 
-// Carries it out and, but for `blocked`, waits until the work is done. The answer has "failed", or "launch_us" and what
-// the manner shows: "waited" (a blocked launch did not return by itself) or "graph" {"why_not", "kernels": [...],
-// "allocations"}. Throws DeviceLost.
-nlohmann::json launch_in(Manner manner, WorkerDevice& device, const LaunchOn& launch);
+// Carries it out and, but for `blocked`, waits until the work is done; `held` is then what holds the stream. The answer
+// has "failed", or "launch_us" and what the manner shows: "waited" (a blocked launch did not return by itself) or
+// "graph" {"why_not", "kernels": [...], "allocations"}. Throws DeviceLost.
+nlohmann::json launch_in(Manner manner, WorkerDevice& device, std::unique_ptr<HeldStream>& held,
+                         const LaunchOn& launch);
 
 // Lets a blocked launch go and waits until it is done.
-void finish_blocked(WorkerDevice& device);
+void finish_blocked(WorkerDevice& device, std::unique_ptr<HeldStream>& held);
 
 }  // namespace assay

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "measure/sampler_cuda.h"
+#include "measure/summary.h"
+
 namespace assay {
 
 using nlohmann::json;
@@ -29,7 +32,8 @@ json sample_set_to_json(const SampleSet& s) {
           {"warm_up_launches", s.warm_up_launches},
           {"quantum_ns", s.quantum_ns},
           {"empty_pair_ns", s.empty_pair_ns},
-          {"involuntary_switches", s.involuntary_switches}};
+          {"involuntary_switches", s.involuntary_switches},
+          {"sm_mhz", s.sm_mhz}};
 }
 
 SampleSet sample_set_from_json(const json& value) {
@@ -39,19 +43,58 @@ SampleSet sample_set_from_json(const json& value) {
           .warm_up_launches = value.at("warm_up_launches"),
           .quantum_ns = value.at("quantum_ns"),
           .empty_pair_ns = value.at("empty_pair_ns"),
-          .involuntary_switches = value.at("involuntary_switches")};
+          .involuntary_switches = value.at("involuntary_switches"),
+          .sm_mhz = value.at("sm_mhz")};
 }
 
-json time_launches(const json& message, const std::vector<AddressRange>& buffers, const std::function<void()>& launch) {
+#ifdef ASSAY_CUDA
+namespace {
+
+// How long the host is busy queuing one launch, on an idle device.
+SampleSet sample_dispatch(const SamplerOptions& options, WorkerDevice& device, const std::function<void()>& launch) {
+  SampleSet set{.quantum_ns = measure_clock().quantum_ns, .empty_pair_ns = measure_clock().empty_pair_ns};
+  device.wait();
+  for (int64_t i = 0; i < options.below_50us; ++i) {
+    const int64_t start = now_ns();
+    launch();
+    set.nanoseconds.push_back(now_ns() - start);
+    device.wait();
+  }
+  set.coarse = summarize("", set, "").p50_us * 1e3 < static_cast<double>(shortest_interval_ns(measure_clock()));
+  return set;
+}
+
+json time_on_streams(const json& message, WorkerDevice& device, const std::function<void()>& launch) {
+  return {{"warm", sample_set_to_json(sample_on_gpu(options_for(message, "warm"), device, launch, Caches::warm))},
+          {"cold", sample_set_to_json(sample_on_gpu(options_for(message, "cold"), device, launch, Caches::cold))},
+          {"dispatch", sample_set_to_json(sample_dispatch(options_for(message, "cold"), device, launch))}};
+}
+
+}  // namespace
+#endif
+
+json time_launches(const json& message, WorkerDevice& device, const std::vector<AddressRange>& buffers,
+                   const std::function<void()>& launch) {
+  const auto launch_and_wait = [&] {
+    launch();
+    device.wait();
+  };
   SampleSet first;
   const int64_t start = now_ns();
-  launch();
+  launch_and_wait();
   first.nanoseconds = {now_ns() - start};
-  const SampleSet warm = sample(options_for(message, "warm"), launch);
-  const SampleSet cold = sample(options_for(message, "cold"), launch, [&] { flush_from_caches(buffers); });
-  return {{"first_call", sample_set_to_json(first)},
-          {"warm", sample_set_to_json(warm)},
-          {"cold", sample_set_to_json(cold)}};
+  json metrics;
+  if (device.stream() == nullptr) {
+    const SampleSet warm = sample(options_for(message, "warm"), launch_and_wait);
+    const SampleSet cold = sample(options_for(message, "cold"), launch_and_wait, [&] { flush_from_caches(buffers); });
+    metrics = {{"warm", sample_set_to_json(warm)}, {"cold", sample_set_to_json(cold)}};
+#ifdef ASSAY_CUDA
+  } else {
+    metrics = time_on_streams(message, device, launch);
+#endif
+  }
+  metrics["first_call"] = sample_set_to_json(first);
+  return metrics;
 }
 
 }  // namespace assay

@@ -204,7 +204,7 @@ class Worker {
     const Manner manner = manner_named(message.at("manner").get<std::string>());
     Allocations before, after;
     double others_us = 0;
-    json answer = launch_in(manner, device(), [&](void* stream) {
+    json answer = launch_in(manner, device(), held_, [&](void* stream) {
       before = allocations();
       const Others others;
       const char* error = plan.launch(stream, pointers_.data());
@@ -221,7 +221,7 @@ class Worker {
   }
 
   json finish() {
-    finish_blocked(device());
+    finish_blocked(device(), held_);
     return {{"ok", true}};
   }
 
@@ -232,11 +232,10 @@ class Worker {
       const auto* base = static_cast<const std::byte*>(pointers_.at(range.at(0)));
       ranges.push_back({base + range.at(1).get<int64_t>(), range.at(2).get<size_t>()});
     }
-    return time_launches(message, ranges, [&] {
+    return time_launches(message, device(), ranges, [&] {
       if (const char* error = plan.launch(device().stream(), pointers_.data())) {
         throw Error(std::string("launch: ") + error);
       }
-      device().wait();
     });
   }
 
@@ -245,6 +244,7 @@ class Worker {
   std::map<int, std::unique_ptr<Planned>> plans_;
   std::unique_ptr<WorkerDevice> device_;
   std::vector<void*> pointers_;
+  std::unique_ptr<HeldStream> held_;  // while a blocked launch waits for its end
 };
 
 }  // namespace
