@@ -15,7 +15,7 @@ constexpr int kRepeats = 20;  // launches whose bytes are compared with the firs
 constexpr int kLoadedLaunches = 5, kLoadedLaunchesAlone = 2;
 // Threads beyond one a core are stopped at any instruction while others go on: races show that a team in step hides.
 constexpr int kMostCrowding = 16;
-constexpr int kCrowdedLaunches = 10;
+constexpr int kCrowdedLaunches = 20;
 // What steady launches may gain in all before it counts as growth: bookkeeping of threads that start late.
 constexpr int64_t kHeapSlack = 64 << 10;
 constexpr int64_t kResidentSlack = 16 << 20;

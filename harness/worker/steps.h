@@ -19,13 +19,16 @@ namespace assay {
 class Series {
  public:
   explicit Series(int most) : most_(most) {}
-  bool goes_on() { return done_++ < std::min(most_, kLeast) || (done_ <= most_ && Clock::now() < end_); }
+  bool goes_on() {
+    ++begun_;
+    return begun_ <= std::min(most_, kLeast) || (begun_ <= most_ && Clock::now() < end_);
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int kLeast = 2;
-  int most_, done_ = 0;
-  Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(50);
+  int most_, begun_ = 0;
+  Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(100);
 };
 
 // The members from `contract_` on are known once a trial was planned.

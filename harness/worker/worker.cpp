@@ -254,7 +254,7 @@ void serve_worker(int socket) {
   try {
     worker.serve();
   } catch (const ChannelClosed&) {
-    // The judge is done with this worker.
+    return;  // the judge is done with this worker
   }
 }
 
