@@ -43,6 +43,8 @@ def latency_summary(metric="warm", samples_file="samples/a.bin", **changes):
         "metric": metric, "samples": 200, "p50_us": 120.5, "p90_us": 131.0, "p99_us": 160.0, "mean_us": 122.0,
         "tail_mass": 0.03, "quantum_us": 0.03, "batch": 1.0, "coarse": False, "samples_file": samples_file,
         "involuntary_switches": 2,
+        "sm_mhz": 0,
+        "sm_mhz_low": 0,
     }  # fmt: skip
     return value | changes
 

@@ -85,23 +85,20 @@ SeedStatistics seed_statistics_from(const JsonFields& fields) {
 }
 
 json to_json(const LatencySummary& latency) {
-  json object{{"metric", text(latency.metric)},
-              {"samples", latency.samples},
-              {"p50_us", number_to_json(latency.p50_us)},
-              {"p90_us", number_to_json(latency.p90_us)},
-              {"p99_us", number_to_json(latency.p99_us)},
-              {"mean_us", number_to_json(latency.mean_us)},
-              {"tail_mass", number_to_json(latency.tail_mass)},
-              {"quantum_us", number_to_json(latency.quantum_us)},
-              {"batch", number_to_json(latency.batch)},
-              {"coarse", latency.coarse},
-              {"samples_file", text(latency.samples_file)},
-              {"involuntary_switches", latency.involuntary_switches}};
-  if (latency.sm_mhz > 0) {
-    object["sm_mhz"] = number_to_json(latency.sm_mhz);
-    object["sm_mhz_low"] = number_to_json(latency.sm_mhz_low);
-  }
-  return object;
+  return {{"metric", text(latency.metric)},
+          {"samples", latency.samples},
+          {"p50_us", number_to_json(latency.p50_us)},
+          {"p90_us", number_to_json(latency.p90_us)},
+          {"p99_us", number_to_json(latency.p99_us)},
+          {"mean_us", number_to_json(latency.mean_us)},
+          {"tail_mass", number_to_json(latency.tail_mass)},
+          {"quantum_us", number_to_json(latency.quantum_us)},
+          {"batch", number_to_json(latency.batch)},
+          {"coarse", latency.coarse},
+          {"samples_file", text(latency.samples_file)},
+          {"involuntary_switches", latency.involuntary_switches},
+          {"sm_mhz", number_to_json(latency.sm_mhz)},
+          {"sm_mhz_low", number_to_json(latency.sm_mhz_low)}};
 }
 
 LatencySummary latency_summary_from(const JsonFields& fields) {

@@ -78,7 +78,9 @@ class RandomRecords {
                            .batch = number(),
                            .coarse = bits_() % 2 == 0,
                            .samples_file = text(),
-                           .involuntary_switches = integer()});
+                           .involuntary_switches = integer(),
+                           .sm_mhz = number(),
+                           .sm_mhz_low = number()});
       r.selection[text() + std::to_string(n)] = text();
       r.seconds[text() + std::to_string(n)] = number();
     }
