@@ -1,11 +1,10 @@
-// What oracles of ops on rows share: rows decoded to double, rows shared among threads, and sums of a fixed order.
+// What oracles of ops on rows share: sums of a fixed order, and who computes a row.
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
+#include <limits>
 
 #include "core/hd.h"
-#include "core/op.h"
 
 namespace assay {
 
@@ -29,33 +28,32 @@ class LaneSum {
   Real lanes_[kLanes] = {};
 };
 
-// Row `row` of a matrix with unit stride along the row, or a vector (row 0), into out[0 .. last dimension).
-inline void load_row(const TensorView& tensor, int64_t row, double* out) {
-  const TensorSpec& spec = *tensor.spec;
-  const int64_t start = spec.shape.size() > 1 ? row * spec.strides[0] : 0, length = spec.shape.back();
-  const std::byte* first = tensor.data + start * static_cast<int64_t>(size_of(spec.dtype));
-  const auto load_as = [=]<DType kType>(std::integral_constant<DType, kType>) {
-    for (int64_t i = 0; i < length; ++i) out[i] = load(kType, first, i);
-  };
-  switch (spec.dtype) {
-    case DType::f64:
-      return load_as(std::integral_constant<DType, DType::f64>());
-    case DType::f32:
-      return load_as(std::integral_constant<DType, DType::f32>());
-    case DType::f16:
-      return load_as(std::integral_constant<DType, DType::f16>());
-    case DType::bf16:
-      return load_as(std::integral_constant<DType, DType::bf16>());
-    default:
-      for (int64_t i = 0; i < length; ++i) out[i] = load(spec.dtype, first, i);
-  }
-}
+// The one NaN that oracles return: machines differ in the sign and payload of those that arithmetic makes.
+ASSAY_HD inline double one_nan(double x) { return x == x ? x : std::numeric_limits<double>::quiet_NaN(); }
 
-// Calls f(row) for every row; which thread takes a row makes no difference to what f computes.
-template <class Function>
-void parallel_rows(int64_t rows, int threads, const Function& f) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t row = 0; row < rows; ++row) f(row);
-}
+// Who computes a row: on the host one caller, on a device eight threads (reference/row_team.cuh), of which each has
+// every eighth element and so one of a LaneSum's partial sums. A member visits its elements
+//   for (int64_t i = team.begin(); i < cols; i += team.step())
+// and gives its own part of a sum or maximum; all members receive the whole. Elements are a member's own: what it wrote
+// in one pass it finds in the next.
+struct Alone {
+  template <class Real>
+  using Sum = LaneSum<Real>;
+
+  ASSAY_HD static int64_t begin() { return 0; }
+  ASSAY_HD static int64_t step() { return 1; }
+  template <class Real>
+  ASSAY_HD static Real total(const LaneSum<Real>& sum) {
+    return sum.total();
+  }
+  ASSAY_HD static double largest(double x) { return x; }
+  ASSAY_HD static bool any(bool x) { return x; }
+  // Of members' maxima and the indices they were first met at, the largest, at equality the one met first: zeros have
+  // signs.
+  template <class Real>
+  ASSAY_HD static Real first_largest(const Real& x, int64_t) {
+    return x;
+  }
+};
 
 }  // namespace assay

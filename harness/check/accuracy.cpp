@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 
-#include "check/enclosure.h"
 #include "check/rows.h"
 #include "core/error.h"
 #include "record/verdict.h"
@@ -15,162 +12,85 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-bool finite(double x) { return std::fabs(x) <= std::numeric_limits<double>::max(); }
-
-// The bucket of kErrorHistogramEdges, whose second and later edges are consecutive powers of two.
-size_t histogram_bin(double q) {
-  constexpr int kLast = static_cast<int>(kErrorHistogramEdges.size());
-  static_assert(kErrorHistogramEdges[0] == 0 && kErrorHistogramEdges[1] == 0x1p-12 &&
-                kErrorHistogramEdges[kLast - 1] == 0x1p6 && kLast == 1 + 19);
-  if (q == 0) return 0;
-  const auto bits = std::bit_cast<uint64_t>(q);
-  const int floor_log2 = static_cast<int>(bits >> 52) - 1023;
-  const int ceil_log2 = floor_log2 + ((bits & ((uint64_t{1} << 52) - 1)) != 0);
-  return static_cast<size_t>(std::clamp(ceil_log2 + 13, 1, kLast));
-}
-
-// Running sums of one tensor; the summary takes their means at the end.
-struct Totals {
-  int64_t with_bound = 0;  // elements that have a q
-  int64_t rounded = 0;     // elements whose ulps are counted
-  int64_t misrounded = 0;
-  double sum_q2 = 0, sum_signed_q = 0, sum_signed_ulps = 0;
-};
-
+// Elements one after the other, from the first.
 template <DType T>
 class Judge {
  public:
-  Judge(const Reference& reference, const Bounds& bounds, const Contract& contract, ErrorSummary& summary)
+  Judge(const Reference& reference, const Bounds& bounds, const Contract& contract)
       : reference_(reference),
         bounds_(bounds),
-        nan_unspecified_(contract.nan_policy == ASSAY_NAN_UNSPECIFIED),
-        summary_(summary) {}
+        rules_{.nan_unspecified = contract.nan_policy == ASSAY_NAN_UNSPECIFIED, .bitwise = reference.bitwise} {}
 
   void element(int64_t i, double got) {
     const auto at = static_cast<size_t>(i);
-    const double hi = reference_.hi[at];
-    const double lo = reference_.lo[at];
-    const Evidence evidence = bounds_.evidence[at];
-    if (!finite(hi)) {
-      special(i, hi, got, evidence);
-      return;
+    const Judged j = judge_element<T>(
+        {reference_.hi[at], reference_.lo[at], reference_.e_ref[at], bounds_.e_alg[at], bounds_.evidence[at]}, got,
+        rules_);
+    ++counts_.tier[static_cast<size_t>(j.counted)];
+    counts_.vacuous += j.vacuous;
+    counts_.rounded += j.rounded;
+    counts_.misrounded += j.misrounded;
+    lanes_[i % ErrorSums::kLanes].add(j);
+    if (j.failed && counts_.failures++ == 0) failure_ = {i, 0, got, j.want, j.bound};
+    if (j.has_q) {
+      const double q = std::fabs(j.signed_q);
+      ++counts_.with_q;
+      ++counts_.histogram[detail::histogram_bin(q)];
+      if (q > worst_.q || worst_.index < 0) worst_ = {i, q, got, j.want, j.bound};
     }
-    const double e =
-        evidence == Evidence::exact ? reference_.e_ref[at] : detail::sum_up(bounds_.e_alg[at], reference_.e_ref[at]);
-    count(evidence, hi, e);
-    const Interval interval = enclosure<T>(hi, lo, e);
-    if (!(holds(interval, got) && zero_sign_right(hi, got)) && !excused(interval, got, evidence)) {
-      fail(i, got, hi + lo, e);
-    }
-    if (finite(got) && evidence != Evidence::no_evidence) measure(i, got, hi, lo, e);
+    if ((i + 1) % ErrorSums::kBlock == 0) close_block();
   }
 
-  void finish() {
-    if (totals_.with_bound > 0) {
-      summary_.histogram.assign(histogram_.begin(), histogram_.end());
-      const auto n = static_cast<double>(totals_.with_bound);
-      summary_.rms_q = std::sqrt(totals_.sum_q2 / n);
-      summary_.mean_signed_q = totals_.sum_signed_q / n;
-    }
-    if (totals_.rounded > 0) {
-      const auto n = static_cast<double>(totals_.rounded);
-      summary_.misrounded = static_cast<double>(totals_.misrounded) / n;
-      summary_.mean_signed_ulps = totals_.sum_signed_ulps / n;
-    }
+  void finish(ErrorSummary& summary) {
+    close_block();
+    summarise(counts_, sums_, worst_.q, counts_.failures > 0 ? failure_ : worst_, summary);
   }
 
  private:
-  void special(int64_t i, double hi, double got, Evidence evidence) {
-    const bool r_nan = !(hi == hi);
-    if (evidence == Evidence::no_evidence || (r_nan && nan_unspecified_)) {
-      ++summary_.no_evidence;
-      if ((r_nan && nan_unspecified_) || !finite(got)) return;
-    } else {
-      ++summary_.exact;
+  void close_block() {
+    for (int half = ErrorSums::kLanes / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) lanes_[lane].add(lanes_[lane + half]);
     }
-    bool right;
-    if constexpr (!is_float(T)) {
-      right = got == (r_nan ? 0 : round_extended<T>(hi));
-    } else if constexpr (T == DType::e4m3) {
-      right = !(got == got);
-    } else {
-      right = r_nan ? !(got == got) : got == hi;
-    }
-    if (!right) fail(i, got, hi, 0);
-  }
-
-  void count(Evidence evidence, double hi, double e) {
-    switch (evidence) {
-      case Evidence::exact:
-        ++summary_.exact;
-        return;
-      case Evidence::no_evidence:
-        ++summary_.no_evidence;
-        return;
-      case Evidence::weak:
-        ++summary_.weak;
-        break;
-      case Evidence::rigorous:
-        ++summary_.rigorous;
-        break;
-    }
-    if (e >= std::fabs(hi) && e > kUnderflowLevel) ++summary_.vacuous;
-  }
-
-  bool zero_sign_right(double hi, double got) const {
-    return !reference_.bitwise || got != 0 || std::signbit(got) == std::signbit(hi);
-  }
-
-  // What is allowed outside the interval.
-  bool excused(const Interval& interval, double got, Evidence evidence) const {
-    if (finite(got)) return false;
-    if (evidence == Evidence::no_evidence) return true;
-    return T == DType::e4m3 && (interval.low == -kInfinity || interval.high == kInfinity);
-  }
-
-  void fail(int64_t i, double got, double want, double e) {
-    if (summary_.failures++ == 0) worst(i, got, want, e);
-  }
-
-  void worst(int64_t i, double got, double want, double e) {
-    summary_.worst_index = i;
-    summary_.worst_got = got;
-    summary_.worst_want = want;
-    summary_.worst_bound = e;
-  }
-
-  void measure(int64_t i, double got, double hi, double lo, double e) {
-    const double want = detail::rounded_sum<T>(hi, lo, 0);
-    ++totals_.rounded;
-    if (got != want) {
-      ++totals_.misrounded;
-      const auto from = static_cast<__int128>(position<T>(want));  // ends of f64 lie too far apart for 64 bits
-      totals_.sum_signed_ulps += static_cast<double>(position<T>(got) - from);
-    }
-    if (!(e > 0 && finite(e))) return;
-    const double signed_q = std::clamp(((got - hi) - lo) / e, -kLargestQ, kLargestQ);
-    const double q = std::fabs(signed_q);
-    ++totals_.with_bound;
-    totals_.sum_q2 += q * q;
-    totals_.sum_signed_q += signed_q;
-    ++histogram_[histogram_bin(q)];
-    if (q > summary_.max_q || summary_.worst_index < 0) {
-      summary_.max_q = q;
-      if (summary_.failures == 0) worst(i, got, hi + lo, e);
-    }
+    sums_.add(lanes_[0]);
+    for (ErrorSums& lane : lanes_) lane = {};
   }
 
   const Reference& reference_;
   const Bounds& bounds_;
-  const bool nan_unspecified_;
-  ErrorSummary& summary_;
-  Totals totals_;
-  std::array<int64_t, kErrorHistogramEdges.size() + 1> histogram_{};
+  const JudgeRules rules_;
+  ErrorCounts counts_;
+  ErrorSums sums_, lanes_[ErrorSums::kLanes];
+  WorstElement failure_, worst_;
 };
 
 }  // namespace
+
+void summarise(const ErrorCounts& counts, const ErrorSums& sums, double max_q, const WorstElement& worst,
+               ErrorSummary& summary) {
+  const auto tier = [&counts](Evidence e) { return counts.tier[static_cast<size_t>(e)]; };
+  summary.exact = tier(Evidence::exact);
+  summary.rigorous = tier(Evidence::rigorous);
+  summary.weak = tier(Evidence::weak);
+  summary.no_evidence = tier(Evidence::no_evidence);
+  summary.vacuous = counts.vacuous;
+  summary.failures = counts.failures;
+  summary.max_q = max_q;
+  if (counts.with_q > 0) {
+    const auto n = static_cast<double>(counts.with_q);
+    summary.histogram.assign(std::begin(counts.histogram), std::end(counts.histogram));
+    summary.rms_q = std::sqrt(sums.q2 / n);
+    summary.mean_signed_q = sums.q / n;
+  }
+  if (counts.rounded > 0) {
+    const auto n = static_cast<double>(counts.rounded);
+    summary.misrounded = static_cast<double>(counts.misrounded) / n;
+    summary.mean_signed_ulps = sums.ulps / n;
+  }
+  summary.worst_index = worst.index;
+  summary.worst_got = worst.got;
+  summary.worst_want = worst.want;
+  summary.worst_bound = worst.bound;
+}
 
 ErrorSummary judge_accuracy(const TensorSpec& spec, const std::byte* got, const Reference& reference,
                             const Bounds& bounds, const Contract& contract) {
@@ -188,11 +108,11 @@ ErrorSummary judge_accuracy(const TensorSpec& spec, const std::byte* got, const 
   ErrorSummary summary{.tensor = spec.name, .elements = static_cast<int64_t>(n)};
   with_dtype(spec.dtype, [&](auto type) {
     constexpr DType T = decltype(type)::value;
-    Judge<T> judge(reference, bounds, contract, summary);
+    Judge<T> judge(reference, bounds, contract);
     for_each_row(spec, [&](const Row& row) {
       for (int64_t j = 0; j < row.count; ++j) judge.element(row.logical + j, load(T, got, row.offset + j * row.stride));
     });
-    judge.finish();
+    judge.finish(summary);
   });
   return summary;
 }

@@ -20,17 +20,11 @@
 #include <cstddef>
 #include <span>
 
+#include "check/element.h"
 #include "core/op.h"
 #include "record/record.h"
 
 namespace assay {
-
-// Larger values of q are reported as this, so that sums of squares stay finite.
-inline constexpr double kLargestQ = 1e100;
-
-// A bound no larger than this comes from underflow terms and is as good as the format: it is not called vacuous where r
-// is zero or tiny (masked softmax).
-inline constexpr double kUnderflowLevel = 0x1p-100;
 
 // `got` is element (0,...,0) of an output described by `spec`, on the host. Throws Error when the reference or the
 // bounds do not have one entry an element: a harness fault that must not look like a pass.

@@ -38,16 +38,22 @@ decltype(auto) with_dtype(DType t, Body&& body) {
 // The nearest number of T, ties to even; beyond the range an infinity (in e4m3 too, where it stands for NaN), in
 // integers the nearest end. `x` is not NaN.
 template <DType T>
-double round_extended(double x) {
+ASSAY_HD double round_extended(double x) {
   if constexpr (T == DType::f32) return static_cast<float>(x);
   const double r = round_to(T, x);
   return r == r ? r : std::copysign(std::numeric_limits<double>::infinity(), x);
 }
 
+// Unsigned integers that hold the bits of an element.
+template <size_t kBytes>
+using BitsOf =
+    std::conditional_t<kBytes == 8, uint64_t,
+                       std::conditional_t<kBytes == 4, uint32_t, std::conditional_t<kBytes == 2, uint16_t, uint8_t>>>;
+
 // Neighbouring numbers of T have neighbouring positions, so a difference of positions is a distance in ulps, across
 // binades too. Both zeros are 0. `v` is a number of T or infinite.
 template <DType T>
-int64_t position(double v) {
+ASSAY_HD int64_t position(double v) {
   if constexpr (!is_float(T)) {
     return static_cast<int64_t>(v);
   } else {

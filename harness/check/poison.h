@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/hd.h"
 #include "core/op.h"
 
 namespace assay {
@@ -39,6 +40,15 @@ struct Unwritten {
   bool whole = true;   // of the first: all of its bytes, or some
 };
 
+// What two runs left of one element whose patterns are `first` and `second`.
+struct Untouched {
+  bool is_unwritten = false;
+  bool whole = false;  // all of its bytes
+};
+template <DType T>
+ASSAY_HD Untouched untouched(uint64_t first, uint64_t second, uint64_t after_first, uint64_t after_second,
+                             bool single_bytes);
+
 // `after_first` and `after_second` are element (0,...,0) after the run over each pattern. `single_bytes`: an element
 // counts when any of its bytes is unwritten; ask for it where the contract promises the same bytes in both runs.
 // Otherwise only when all are, since two honest runs that differ can hold the patterns of one byte by chance.
@@ -46,5 +56,58 @@ Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, c
                          bool single_bytes);
 
 std::string describe(const TensorSpec& spec, const Unwritten& unwritten);  // empty when nothing is
+
+namespace detail {
+
+// A NaN's highest fraction bit: set in whatever arithmetic makes of a NaN (IEEE 754-2019, 6.2.1). 0: no such bit.
+ASSAY_HD constexpr uint64_t quiet_bit(DType t) {
+  switch (t) {
+    case DType::f64:
+      return uint64_t{1} << 51;
+    case DType::f32:
+      return 1u << 22;
+    case DType::f16:
+      return 1u << 9;
+    case DType::bf16:
+      return 1u << 6;
+    default:
+      return 0;
+  }
+}
+
+ASSAY_HD inline bool is_quiet_nan(DType t, uint64_t bits) {
+  const double value = decode(t, bits);
+  return (bits & quiet_bit(t)) != 0 && !(value == value);
+}
+
+// Whether some byte of x is zero (Mycroft's test, exact as a whole-word answer).
+ASSAY_HD constexpr bool has_zero_byte(uint64_t x, size_t bytes) {
+  const uint64_t ones = 0x0101010101010101u >> (8 * (8 - bytes));
+  return ((x - ones) & ~x & (ones << 7)) != 0;
+}
+
+// Whether the two runs differ in a byte that does not hold the patterns: then they broke their promise to agree, and a
+// byte that holds them may do so by chance.
+ASSAY_HD constexpr bool differs_elsewhere(size_t bytes, uint64_t after_first, uint64_t after_second, uint64_t changed) {
+  for (size_t shift = 0; shift < 8 * bytes; shift += 8) {
+    const bool left = (changed >> shift & 0xff) == 0;
+    if (!left && ((after_first ^ after_second) >> shift & 0xff) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+template <DType T>
+ASSAY_HD Untouched untouched(uint64_t first, uint64_t second, uint64_t after_first, uint64_t after_second,
+                             bool single_bytes) {
+  // A byte of `changed` is zero where both runs left their pattern.
+  const uint64_t changed = (after_first ^ first) | (after_second ^ second);
+  if (single_bytes ? !detail::has_zero_byte(changed, size_of(T)) : changed != 0) return {};
+  if (detail::differs_elsewhere(size_of(T), after_first, after_second, changed)) return {};
+  // Computed from the poison, whose payload it carries: written, and for accuracy to judge.
+  if (detail::is_quiet_nan(T, after_first) && detail::is_quiet_nan(T, after_second)) return {};
+  return {true, changed == 0};
+}
 
 }  // namespace assay

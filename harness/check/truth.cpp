@@ -3,41 +3,19 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cmath>
 
-#include "check/enclosure.h"
 #include "core/error.h"
 
 namespace assay {
-namespace {
-
-// The bits of the rounded element, or false when E_ref leaves two candidates.
-template <DType T>
-bool proven_bits(const Reference& reference, size_t i, uint64_t& bits) {
-  const double hi = reference.hi[i];
-  double value;
-  if (!(std::fabs(hi) <= std::numeric_limits<double>::max())) {
-    value = hi == hi ? round_to(T, hi) : std::numeric_limits<double>::quiet_NaN();
-  } else {
-    const Interval interval = enclosure<T>(hi, reference.lo[i], reference.e_ref[i]);
-    if (!(interval.low == interval.high)) return false;
-    value = interval.low == 0 ? (reference.bitwise ? std::copysign(0.0, hi) : 0.0) : interval.low;
-  }
-  bits = encode(T, value);
-  return true;
-}
-
-}  // namespace
-
-template <DType T>
-void TruthBuilder::add_elements(const Reference& reference) {
+template <DType T, class ProvenBits>
+void TruthBuilder::add_elements(size_t count, const ProvenBits& proven_bits) {
   constexpr size_t kBlock = 4096;
   std::byte block[kBlock * size_of(T)];
   size_t filled = 0;
-  for (size_t i = 0; i < reference.size(); ++i, ++elements_) {
+  for (size_t i = 0; i < count; ++i, ++elements_) {
     uint64_t bits = 0;
     if (std::has_single_bit(static_cast<uint64_t>(elements_))) want_middle_ = true;
-    if (proven_bits<T>(reference, i, bits)) {
+    if (proven_bits(i, bits)) {
       last_ = {elements_, bits, T};
       if (first_.index < 0) first_ = last_;
       if (want_middle_) middle_ = last_;
@@ -46,7 +24,7 @@ void TruthBuilder::add_elements(const Reference& reference) {
       straddling_.push_back(elements_);
     }
     store_bits(T, block, static_cast<int64_t>(filled), bits);
-    if (++filled == kBlock || i + 1 == reference.size()) {
+    if (++filled == kBlock || i + 1 == count) {
       hasher_.add(block, filled * size_of(T));
       filled = 0;
     }
@@ -58,7 +36,23 @@ void TruthBuilder::add(const Reference& reference) {
     throw Error(fmt::format("truth of {}: hi, lo and e_ref have {}, {} and {} elements", reference.tensor,
                             reference.size(), reference.lo.size(), reference.e_ref.size()));
   }
-  with_dtype(reference.dtype, [&](auto type) { add_elements<decltype(type)::value>(reference); });
+  with_dtype(reference.dtype, [&](auto type) {
+    constexpr DType T = decltype(type)::value;
+    add_elements<T>(reference.size(), [&](size_t i, uint64_t& bits) {
+      return proven_bits<T>(reference.hi[i], reference.lo[i], reference.e_ref[i], reference.bitwise, bits);
+    });
+  });
+}
+
+void TruthBuilder::add_rounded(DType dtype, int64_t count, const std::byte* elements, const uint8_t* straddles) {
+  with_dtype(dtype, [&](auto type) {
+    constexpr DType T = decltype(type)::value;
+    add_elements<T>(static_cast<size_t>(count), [&](size_t i, uint64_t& bits) {
+      if (straddles[i] != 0) return false;
+      bits = load_bits(T, elements, static_cast<int64_t>(i));
+      return true;
+    });
+  });
 }
 
 Truth TruthBuilder::finish() {

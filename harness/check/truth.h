@@ -3,11 +3,14 @@
 // which is right. Such straddling elements are left out of the hash (their indices go in instead) and counted.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "check/enclosure.h"
 #include "check/hash.h"
 #include "core/op.h"
 
@@ -28,6 +31,8 @@ struct Truth {
 class TruthBuilder {
  public:
   void add(const Reference& reference);
+  // The same from elements that are rounded already: `count` of them, packed, and for each whether it straddles.
+  void add_rounded(DType dtype, int64_t count, const std::byte* elements, const uint8_t* straddles);
   Truth finish();
 
  private:
@@ -36,8 +41,8 @@ class TruthBuilder {
     uint64_t bits = 0;
     DType dtype = DType::f32;
   };
-  template <DType T>
-  void add_elements(const Reference& reference);
+  template <DType T, class ProvenBits>
+  void add_elements(size_t count, const ProvenBits& proven_bits);
 
   Hasher hasher_;
   int64_t elements_ = 0;
@@ -45,6 +50,21 @@ class TruthBuilder {
   Sample first_, middle_, last_;
   bool want_middle_ = false;
 };
+
+// Of an element r = hi + lo: the bits of its rounding, or false when E_ref leaves two candidates.
+template <DType T>
+ASSAY_HD bool proven_bits(double hi, double lo, double e_ref, bool bitwise, uint64_t& bits) {
+  double value;
+  if (!(std::fabs(hi) <= std::numeric_limits<double>::max())) {
+    value = hi == hi ? round_to(T, hi) : std::numeric_limits<double>::quiet_NaN();
+  } else {
+    const Interval interval = enclosure<T>(hi, lo, e_ref);
+    if (!(interval.low == interval.high)) return false;
+    value = interval.low == 0 ? (bitwise ? std::copysign(0.0, hi) : 0.0) : interval.low;
+  }
+  bits = encode(T, value);
+  return true;
+}
 
 // The truth of all outputs of all seeds, in order.
 Truth truth_of(std::span<const Reference> references);

@@ -148,6 +148,22 @@ namespace detail {
 ASSAY_HD inline double power_of_two(int exponent) {  // of normal doubles
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
+
+// Machines differ in what a conversion makes of a NaN.
+ASSAY_HD constexpr uint64_t quiet_nan_bits(DType t, bool negative) {
+  switch (t) {
+    case DType::f64:
+      return negative ? 0xfff8000000000000u : 0x7ff8000000000000u;
+    case DType::f32:
+      return negative ? 0xffc00000u : 0x7fc00000u;
+    case DType::f16:
+      return negative ? 0xfe00u : 0x7e00u;
+    case DType::bf16:
+      return negative ? 0xffc0u : 0x7fc0u;
+    default:  // e4m3; integers have none
+      return negative ? 0xffu : 0x7fu;
+  }
+}
 }  // namespace detail
 
 // The value of an element's bits (in the low bytes of `bits`).
@@ -195,37 +211,32 @@ ASSAY_HD inline double round_to(DType t, double x, bool saturate = false) {
     const double r = std::nearbyint(x);
     return r < lowest(t) ? lowest(t) : r > largest_finite(t) ? largest_finite(t) : r;
   }
-  if (t == DType::f64 || !(x == x) || x == 0) return x;
+  if (t == DType::f64) return x;
+  // Adding 1.5 times 2^52 of the last place to be kept makes the hardware round there, to nearest even. Without a
+  // branch: zeros, infinities and NaN come out as they are, and what lies beyond the range still does.
   const FloatFormat f = format_of(t);
-  double r = x;
   const int exponent = static_cast<int>(std::bit_cast<uint64_t>(x) >> 52 & 0x7ff) - 1023;
-  if (exponent <= f.max_exponent) {
-    // Adding 1.5 times 2^52 of the last place to be kept makes the hardware round there, to nearest even.
-    const int lowest_bit = (exponent < f.min_exponent ? f.min_exponent : exponent) - f.precision + 1;
-    const double magic = 1.5 * detail::power_of_two(lowest_bit + 52);
-    r = std::copysign((x + magic) - magic, x);
-  }
-  if (std::fabs(r) > largest_finite(t)) {
-    const double beyond = saturate         ? largest_finite(t)
-                          : f.has_infinity ? std::numeric_limits<double>::infinity()
-                                           : std::numeric_limits<double>::quiet_NaN();
-    r = std::copysign(beyond, x);
-  }
-  return r;
+  const int below = exponent < f.max_exponent ? exponent : f.max_exponent;
+  const int lowest_bit = (below < f.min_exponent ? f.min_exponent : below) - f.precision + 1;
+  const double magic = 1.5 * detail::power_of_two(lowest_bit + 52);
+  const double r = std::copysign((x + magic) - magic, x);
+  const double beyond = saturate         ? largest_finite(t)
+                        : f.has_infinity ? std::numeric_limits<double>::infinity()
+                                         : std::numeric_limits<double>::quiet_NaN();
+  return std::fabs(r) > largest_finite(t) ? std::copysign(beyond, x) : r;
 }
 
 // Bits of round_to(t, x). NaN becomes the type's quiet NaN with the sign of x.
 ASSAY_HD inline uint64_t encode(DType t, double x, bool saturate = false) {
   const double r = round_to(t, x, saturate);
+  if (!(r == r)) return detail::quiet_nan_bits(t, std::signbit(r));
   switch (t) {
     case DType::f64:
       return std::bit_cast<uint64_t>(r);
     case DType::f32:
       return std::bit_cast<uint32_t>(static_cast<float>(r));
-    case DType::bf16: {
-      const uint32_t wide = std::bit_cast<uint32_t>(static_cast<float>(r));
-      return (wide >> 16) | (r == r ? 0u : 0x40u);
-    }
+    case DType::bf16:
+      return std::bit_cast<uint32_t>(static_cast<float>(r)) >> 16;
     case DType::i32:
       return static_cast<uint32_t>(static_cast<int32_t>(r));
     case DType::i8:
@@ -239,7 +250,6 @@ ASSAY_HD inline uint64_t encode(DType t, double x, bool saturate = false) {
   const int fraction_bits = half ? 10 : 3;
   const int bias = half ? 15 : 7;
   const uint64_t sign = std::signbit(r) ? (half ? 0x8000u : 0x80u) : 0u;
-  if (!(r == r)) return sign | (half ? 0x7e00u : 0x7fu);
   const double magnitude = std::fabs(r);
   if (std::isinf(magnitude)) return sign | 0x7c00u;
   if (magnitude == 0) return sign;

@@ -81,6 +81,12 @@ enum class Evidence : uint8_t {
   no_evidence,  // an intermediate may overflow: infinity and NaN are allowed too
 };
 
+// One element's E_alg and how it may be judged, as an op's formula gives them on host and device alike.
+struct ElementBound {
+  double e_alg = 0;
+  Evidence evidence = Evidence::rigorous;
+};
+
 struct Bounds {
   std::vector<double> e_alg;
   std::vector<Evidence> evidence;

@@ -192,15 +192,20 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
 // and shift the generator's value is returned as it is, signed zero included.
 ASSAY_HD inline double fill_unrounded(const FillPlan& f, int64_t row, int64_t col) {
   const double v = fill_detail::generate(f, row, col);
+  if (!(v == v)) return v;  // arithmetic may turn its sign, on some machines
   const double scaled = f.scale == 1 ? v : v * f.scale;
   return f.shift == 0 ? scaled : scaled + f.shift;
 }
 
-// One element, rounded to the dtype.
-ASSAY_HD inline double fill_element(const FillPlan& f, int64_t logical_index) {
+ASSAY_HD inline double fill_unrounded(const FillPlan& f, int64_t logical_index) {
   const int64_t line = logical_index / f.inner;
   const int64_t row = line / f.cols * f.inner + logical_index % f.inner;
-  return round_to(f.dtype, fill_unrounded(f, row, line % f.cols));
+  return fill_unrounded(f, row, line % f.cols);
+}
+
+// One element, rounded to the dtype.
+ASSAY_HD inline double fill_element(const FillPlan& f, int64_t logical_index) {
+  return round_to(f.dtype, fill_unrounded(f, logical_index));
 }
 
 // The same for a single element without a plan.

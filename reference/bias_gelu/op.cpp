@@ -5,18 +5,15 @@
 #include "core/error.h"
 #include "reference/bias_gelu/cases.h"
 #include "reference/bias_gelu/oracle.h"
+#include "reference/host_rows.h"
 #include "reference/math/caps.h"
 #include "reference/math/clones.h"
 #include "reference/row_ops.h"
-#include "reference/rows.h"
 
 namespace assay {
 namespace {
 
-// Indices of Reference::conditions, one value an element: |x + bias|, the tail and its exponent.
-enum { kArgument, kTail, kExponent, kConditionCount };
-
-gelu::Form form_of(const Case& c) { return c.word("form") == "erf" ? gelu::Form::erf : gelu::Form::tanh; }
+using gelu::kArgument, gelu::kTail, gelu::kExponent;
 
 ASSAY_CLONES void run_row(gelu::Form form, const double* x, const double* bias, int64_t cols, const gelu::Result& out) {
   gelu::bias_gelu_row<double>(form, x, bias, cols, out);
@@ -31,7 +28,7 @@ Reference run_oracle(const Case& c, std::span<const TensorView> tensors, int thr
   Reference r{.tensor = "y", .dtype = dtype_of(c)};
   const auto elements = static_cast<size_t>(rows * cols);
   for (auto* values : {&r.hi, &r.lo, &r.e_ref}) values->resize(elements);
-  r.conditions.assign(kConditionCount, std::vector<double>(elements));
+  r.conditions.assign(gelu::kConditions, std::vector<double>(elements));
   std::vector<double> bias(static_cast<size_t>(cols));
   load_row(tensors[1], 0, bias.data());
   const auto run = r.dtype == DType::f64 ? run_row_f64 : run_row;
@@ -39,7 +36,7 @@ Reference run_oracle(const Case& c, std::span<const TensorView> tensors, int thr
     std::vector<double> x(static_cast<size_t>(cols));
     load_row(tensors[0], row, x.data());
     const int64_t first = row * cols;
-    run(form_of(c), x.data(), bias.data(), cols,
+    run(gelu::form_of(c), x.data(), bias.data(), cols,
         {.hi = r.hi.data() + first,
          .lo = r.lo.data() + first,
          .error = r.e_ref.data() + first,
@@ -82,27 +79,8 @@ class BiasGelu final : public Op {
     return {run_oracle(c, tensors, threads)};
   }
 
-  Bounds bounds(const Case&, const Contract& contract, const Reference& r) const override {
-    const int32_t accumulator = charged_accumulator(contract, r.dtype);
-    const gelu::Arithmetic arithmetic{
-        .u = accumulator_roundoff(accumulator),
-        .exp_kind = contract.arithmetic.exp_kind,
-        .underflow = underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)};
-    const double largest = largest_finite(accumulator_type(accumulator));
-    Bounds b;
-    b.e_alg.resize(r.size());
-    b.evidence.assign(r.size(), Evidence::rigorous);
-    for (size_t i = 0; i < r.size(); ++i) {
-      const double argument = r.conditions[kArgument][i];
-      // The sum may overflow, or -infinity times 0 is asked for. A +infinity among the inputs must come out as it is.
-      const bool is_given = argument == kInfinity && !std::signbit(r.hi[i]);
-      const bool is_open = !is_given && argument * (1 + arithmetic.u) >= largest;
-      if (is_open) b.evidence[i] = Evidence::no_evidence;
-      const gelu::Tail tail{r.conditions[kTail][i], r.conditions[kExponent][i]};
-      const double e = gelu::error_bound(arithmetic, is_open ? 0 : argument, r.hi[i], tail);
-      b.e_alg[i] = e < kInfinity ? e + intermediate_error(contract.arithmetic, r.hi[i]) : kInfinity;
-    }
-    return b;
+  Bounds bounds(const Case& c, const Contract& contract, const Reference& r) const override {
+    return bounds_of(gelu::rule_of(c, contract), r, c.integer("cols"), gelu::kPer);
   }
 
   std::string cap_violation(const Contract& contract) const override {
@@ -131,6 +109,17 @@ class BiasGelu final : public Op {
 };
 
 }  // namespace
+
+gelu::Form gelu::form_of(const Case& c) { return c.word("form") == "erf" ? Form::erf : Form::tanh; }
+
+gelu::Rule gelu::rule_of(const Case& c, const Contract& contract) {
+  const int32_t accumulator = charged_accumulator(contract, dtype_of(c));
+  return {.arithmetic = {.u = accumulator_roundoff(accumulator),
+                         .exp_kind = contract.arithmetic.exp_kind,
+                         .underflow = underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)},
+          .declared = contract.arithmetic,
+          .limit = largest_finite(accumulator_type(accumulator))};
+}
 
 std::unique_ptr<Op> make_bias_gelu_op() { return std::make_unique<BiasGelu>(); }
 

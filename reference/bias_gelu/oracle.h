@@ -25,6 +25,8 @@
 
 #include "reference/math/bounds.h"
 #include "reference/math/elementary.h"
+#include "reference/rows.h"
+#include "reference/rule.h"
 
 namespace assay::gelu {
 
@@ -92,16 +94,19 @@ struct Result {
 };
 
 template <class Real>
+ASSAY_HD void bias_gelu_at(Form form, double x, double bias, int64_t i, const Result& out) {
+  const Element<Real> element = bias_gelu<Real>(form, x, bias);
+  out.hi[i] = one_nan(high_part(element.y));
+  out.lo[i] = low_part(element.y);
+  out.error[i] = element.e_ref;
+  out.argument[i] = one_nan(element.argument);
+  out.tail[i] = element.tail.value;
+  out.exponent[i] = element.tail.exponent;
+}
+
+template <class Real>
 ASSAY_HD void bias_gelu_row(Form form, const double* x, const double* bias, int64_t cols, const Result& out) {
-  for (int64_t j = 0; j < cols; ++j) {
-    const Element<Real> element = bias_gelu<Real>(form, x[j], bias[j]);
-    out.hi[j] = high_part(element.y);
-    out.lo[j] = low_part(element.y);
-    out.error[j] = element.e_ref;
-    out.argument[j] = element.argument;
-    out.tail[j] = element.tail.value;
-    out.exponent[j] = element.tail.exponent;
-  }
+  for (int64_t j = 0; j < cols; ++j) bias_gelu_at<Real>(form, x[j], bias[j], j, out);
 }
 
 // How a kernel computes.
@@ -117,5 +122,29 @@ ASSAY_HD inline double error_bound(const Arithmetic& a, double argument, double 
   const double exponential_error = uses_exp ? exp_error(a.exp_kind, a.u, tail.exponent) * tail.value : 0;
   return add_underflow(a.u * (5.13 * argument + 4 * std::fabs(y)) + exponential_error, a.underflow, 8);
 }
+
+// Order of Reference::conditions, one value an element: |x + bias|, the tail and its exponent.
+enum Condition : int { kArgument, kTail, kExponent, kConditions };
+inline constexpr Per kPer[kConditions] = {Per::element, Per::element, Per::element};
+
+// What a contract makes of the bound: everything that does not depend on the element.
+struct Rule : ElementRule {
+  Arithmetic arithmetic;
+  assay_arithmetic declared{};
+  double limit = 0;  // of the accumulator
+
+  ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double, const double* k) const {
+    const double argument = k[kArgument];
+    // The sum may overflow, or -infinity times 0 is asked for. A +infinity among the inputs must come out as it is.
+    const bool is_given = argument == kInfinity && !std::signbit(hi);
+    const bool is_open = !is_given && argument * (1 + arithmetic.u) >= limit;
+    const double e = error_bound(arithmetic, is_open ? 0 : argument, hi, {k[kTail], k[kExponent]});
+    return {e < kInfinity ? e + intermediate_error(declared, hi) : kInfinity,
+            is_open ? Evidence::no_evidence : Evidence::rigorous};
+  }
+};
+
+Rule rule_of(const Case& c, const Contract& contract);
+Form form_of(const Case& c);
 
 }  // namespace assay::gelu

@@ -70,19 +70,6 @@ void pack(const Matrix& b, int64_t k, int64_t first, int64_t width, Panel& panel
   }
 }
 
-// With at most one non-zero term the product's own quantum holds, which is coarser than the lines' together.
-int quantum_of_products(const double* a, const Line& row, const Panel& panel, int64_t j) {
-  const Line& column = panel.columns[j];
-  const auto product = [&](int64_t p) {
-    const double x = a[p], y = panel.b[static_cast<size_t>(p * kPanel + j)];
-    return x == 0 || y == 0 || !is_finite(x) || !is_finite(y) ? kNoQuantum : quantum_of(x) + quantum_of(y);
-  };
-  if (row.nonzeros == 0 || column.nonzeros == 0) return kNoQuantum;
-  if (row.nonzeros == 1) return product(row.last);
-  if (column.nonzeros == 1) return product(column.last);
-  return row.quantum + column.quantum;
-}
-
 void store(Reference& reference, size_t at, const Element& e) {
   reference.hi[at] = e.hi;
   reference.lo[at] = e.lo;
@@ -133,7 +120,9 @@ Reference evaluate(const Case& c, std::span<const TensorView> tensors, int threa
         }
         const Line& line = rows[static_cast<size_t>(i)];
         for (int64_t j = 0; j < width; ++j) {
-          const int quantum = quantum_of_products(row, line, panel, j);
+          const int quantum = quantum_of_products(
+              line, panel.columns[j], [&](int64_t p) { return row[p]; },
+              [&](int64_t p) { return panel.b[static_cast<size_t>(p * kPanel + j)]; });
           const double old = scalars.reads_c() ? mc.at(i, first + j) : 0;
           const auto at = static_cast<size_t>((entry * m + i) * n + first + j);
           store(reference, at, finish(scalars, {high[j], low[j], magnitude[j]}, line, panel.columns[j], quantum, old));

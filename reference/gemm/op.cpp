@@ -1,5 +1,7 @@
 // The gemm op: C = alpha op(A) op(B) + beta C over a batch of row-major matrices. As in BLAS, A and B are not read when
 // alpha is 0, C is not read when beta is 0, and k = 0 leaves beta C. NaN and infinity go by IEEE 754.
+#include <algorithm>
+
 #include "core/error.h"
 #include "reference/gemm/gemm.h"
 #include "reference/gemm/oracle.h"
@@ -118,70 +120,8 @@ class GemmOp final : public Op {
     return {evaluate(c, tensors, threads)};
   }
 
-  // With u of the accumulator and T = |alpha| S + |beta c|:
-  //   rounding   gamma_(K+2)(u) T for any order of summation: a product, at most K additions, alpha
-  //   in a matrix unit  what math/tensor_unit.h says of the sum, and gamma_3(2^-24) T for alpha, beta and their sum; of
-  //              16-bit and narrower inputs, whose products are exact
-  //   underflow  each product, and each factor scaled by alpha beforehand, may lose half the least subnormal times the
-  //              other operand; with flushing each operand, product and sum may lose the least normal number
-  //   split K    s partial sums stored in and added in a narrower type v: (s + 1) u_v T
-  //   narrower intermediate: once its roundoff times T
-  // A type narrower than the output's is not allowed between, and not charged.
   Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const override {
-    const assay_arithmetic& arithmetic = contract.arithmetic;
-    const DType input = *dtype_named(c.word("dtype"));
-    const int32_t unit = charged_accumulator(contract, input);
-    const DType accumulator = accumulator_type(unit);
-    const bool flushes = arithmetic.flushes_subnormals != 0;
-    const double k = static_cast<double>(c.integer("k"));
-    const bool in_tensor_unit = arithmetic.accumulator == ASSAY_ACC_TENSOR && size_of(input) <= 2;
-    const TensorUnit tensor = charged_tensor_unit(arithmetic, input);
-    double rounding = gamma_n(k + 2, unit_roundoff(accumulator));
-    double underflow = (flushes ? 4 * k + 8 : 2 * k + 4) * underflow_error(unit, flushes);
-    if (in_tensor_unit) {
-      rounding = (1 + tensor.rounding(k)) * (1 + gamma_n(3, unit_roundoff(accumulator))) - 1 + 0x1p-50;
-      underflow += tensor.subnormal_cuts(k, input);
-    }
-
-    std::vector<DType> passed{accumulator};  // every type that a partial sum passes through
-    double extra = 0, extra_underflow = 0;
-    const auto pass = [&](int32_t type, double times) {
-      if (!is_float_type(type)) return;
-      const double roundoff = unit_roundoff(accumulator_type(type));
-      const bool allowed = roundoff <= unit_roundoff(reference.dtype);
-      if (!allowed || roundoff <= unit_roundoff(accumulator)) return;
-      passed.push_back(accumulator_type(type));
-      extra += times * accumulator_roundoff(type) * (1 + rounding);
-      extra_underflow += times * underflow_error(type, flushes);
-    };
-    if (arithmetic.split_k > 1) pass(arithmetic.partial_type, arithmetic.split_k + 1.0);
-    pass(arithmetic.intermediate, 1);
-
-    Bounds bounds;
-    bounds.e_alg.resize(reference.size());
-    bounds.evidence.resize(reference.size());
-    for (size_t i = 0; i < reference.size(); ++i) {
-      const double terms = reference.conditions[kTerms][i];
-      const double largest = reference.conditions[kLargest][i];
-      const int quantum = static_cast<int>(reference.conditions[kQuantum][i]);
-      const double operand = reference.conditions[kOperand][i];
-      bool may_overflow = false, exact = reference.e_ref[i] == 0;
-      exact = exact && (!in_tensor_unit || tensor.is_exact(largest, quantum, operand, input));
-      for (const DType type : passed) {
-        may_overflow = may_overflow || !(std::fmax(largest, operand) * (1 + rounding + extra) <= largest_finite(type));
-        exact = exact && sums_are_exact(type, largest, quantum, flushes);
-      }
-      if (may_overflow) {
-        bounds.evidence[i] = Evidence::no_evidence;
-      } else {
-        bounds.evidence[i] = exact ? Evidence::exact : Evidence::rigorous;
-      }
-      const bool judged_by_class = !std::isfinite(reference.hi[i]);
-      if (exact || judged_by_class) continue;  // E stays 0
-      bounds.e_alg[i] =
-          (rounding + extra) * terms + (underflow + extra_underflow) * std::fmin(operand, largest_finite(DType::f64));
-    }
-    return bounds;
+    return bounds_of(rule_of(c, contract), reference, std::max<int64_t>(c.integer("n"), 1), kPer);
   }
 
   std::string cap_violation(const Contract& contract) const override {
@@ -254,6 +194,39 @@ class GemmOp final : public Op {
 };
 
 }  // namespace
+
+Rule rule_of(const Case& c, const Contract& contract) {
+  const assay_arithmetic& arithmetic = contract.arithmetic;
+  const DType input = *dtype_named(c.word("dtype")), output = output_dtype(c);
+  const int32_t unit = charged_accumulator(contract, input);
+  const DType accumulator = accumulator_type(unit);
+  const double k = c.real("k");
+  Rule rule;
+  rule.input = input;
+  rule.in_tensor_unit = arithmetic.accumulator == ASSAY_ACC_TENSOR && size_of(input) <= 2;
+  rule.tensor = charged_tensor_unit(arithmetic, input);
+  rule.flushes = arithmetic.flushes_subnormals != 0;
+  rule.rounding = gamma_n(k + 2, unit_roundoff(accumulator));
+  rule.underflow = (rule.flushes ? 4 * k + 8 : 2 * k + 4) * underflow_error(unit, rule.flushes);
+  if (rule.in_tensor_unit) {
+    rule.rounding = (1 + rule.tensor.rounding(k)) * (1 + gamma_n(3, unit_roundoff(accumulator))) - 1 + 0x1p-50;
+    rule.underflow += rule.tensor.subnormal_cuts(k, input);
+  }
+  rule.passed[rule.types++] = accumulator;
+  const auto pass = [&](int32_t type, double times) {
+    if (!is_float_type(type)) return;
+    const double roundoff = unit_roundoff(accumulator_type(type));
+    const bool allowed = roundoff <= unit_roundoff(output);
+    if (!allowed || roundoff <= unit_roundoff(accumulator)) return;
+    rule.passed[rule.types++] = accumulator_type(type);
+    rule.extra += times * accumulator_roundoff(type) * (1 + rule.rounding);
+    rule.underflow += times * underflow_error(type, rule.flushes);
+  };
+  if (arithmetic.split_k > 1) pass(arithmetic.partial_type, arithmetic.split_k + 1.0);
+  pass(arithmetic.intermediate, 1);
+  return rule;
+}
+
 }  // namespace gemm
 
 std::unique_ptr<Op> make_gemm_op() { return std::make_unique<gemm::GemmOp>(); }

@@ -27,16 +27,26 @@
 #include "reference/math/bounds.h"
 #include "reference/math/dd.h"
 #include "reference/math/exact.h"
+#include "reference/math/tensor_unit.h"
+#include "reference/rule.h"
 
 namespace assay::gemm {
 
 enum Condition : int { kTerms, kLargest, kQuantum, kOperand, kConditions };
+inline constexpr Per kPer[kConditions] = {Per::element, Per::element, Per::element, Per::element};
 
-// Adds a b to a running sum in fp64.
+// Adds a b to a running sum in fp64, for a and b of f32 or narrower: at most 24 bits each, and nothing below 2^-149, so
+// that the product is exact and a fused multiply-add gives the bits of a product and a sum. On a device it takes half
+// the time; on a host without the instruction it takes many times as long.
 ASSAY_HD inline void add_product(double a, double b, double& sum, double& magnitude) {
+#ifdef __CUDA_ARCH__
+  sum = __fma_rn(a, b, sum);
+  magnitude = __fma_rn(std::fabs(a), std::fabs(b), magnitude);
+#else
   const double product = a * b;
   sum += product;
   magnitude += std::fabs(product);
+#endif
 }
 
 // The same with the rounding errors gathered in `low`; the sum is high + low. `low` means nothing once `high` is not
@@ -54,11 +64,20 @@ ASSAY_HD inline void add_product_exactly(double a, double b, double& high, doubl
 
 // What is known of a row of op(A) or a column of op(B).
 struct Line {
-  double largest = 0;        // of the finite magnitudes
-  int quantum = kNoQuantum;  // of all finite elements
+  double largest = 0;  // of the finite magnitudes
   int64_t nonzeros = 0;
-  int64_t last = 0;  // index of the last non-zero element
+  int64_t last = 0;          // index of the last non-zero element
+  int quantum = kNoQuantum;  // of all finite elements
   bool finite = true;
+
+  // The line of these elements and of those of `other`.
+  ASSAY_HD void add(const Line& other) {
+    largest = std::fmax(largest, other.largest);
+    quantum = finer_of(quantum, other.quantum);
+    if (other.nonzeros > 0 && other.last > last) last = other.last;
+    nonzeros += other.nonzeros;
+    finite = finite && other.finite;
+  }
 
   ASSAY_HD void add(double x, int64_t index) {
     if (!is_finite(x)) {
@@ -76,6 +95,17 @@ struct Line {
 struct Sums {
   double high = 0, low = 0, magnitude = 0;
 };
+
+// Quantum common to all products of two lines. With at most one non-zero term the product's own holds, which is coarser
+// than the lines' together; a_at(k) and b_at(k) give the lines' elements.
+template <class A, class B>
+ASSAY_HD int quantum_of_products(const Line& a, const Line& b, const A& a_at, const B& b_at) {
+  if (a.nonzeros == 0 || b.nonzeros == 0) return kNoQuantum;
+  if (a.nonzeros > 1 && b.nonzeros > 1) return a.quantum + b.quantum;
+  const int64_t k = a.nonzeros == 1 ? a.last : b.last;
+  const double x = a_at(k), y = b_at(k);
+  return x == 0 || y == 0 || !is_finite(x) || !is_finite(y) ? kNoQuantum : quantum_of(x) + quantum_of(y);
+}
 
 struct Scalars {
   double alpha = 1, beta = 0;
@@ -146,5 +176,44 @@ ASSAY_HD inline Element finish(const Scalars& scalars, const Sums& sums, const L
   e.e_ref = scalars.dot2 ? g * g * e.condition[kTerms] + (n + 4) * 0x1p-1074 * factor : g * e.condition[kTerms];
   return e;
 }
+
+// E_alg. With u of the accumulator and T = |alpha| S + |beta c|:
+//   rounding   gamma_(K+2)(u) T for any order of summation: a product, at most K additions, alpha
+//   in a matrix unit  what math/tensor_unit.h says of the sum, and gamma_3(2^-24) T for alpha, beta and their sum; of
+//              16-bit and narrower inputs, whose products are exact
+//   underflow  each product, and each factor scaled by alpha beforehand, may lose half the least subnormal times the
+//              other operand; with flushing each operand, product and sum may lose the least normal number
+//   split K    s partial sums stored in and added in a narrower type v: (s + 1) u_v T
+//   narrower intermediate: once its roundoff times T
+// A type narrower than the output's is not allowed between, and not charged.
+struct Rule : ElementRule {
+  double rounding = 0, extra = 0;  // times T; extra: of narrower types
+  double underflow = 0;            // times the largest operand
+  DType passed[3] = {};            // every type that a partial sum passes through
+  int types = 0;
+  bool flushes = false;
+  bool in_tensor_unit = false;
+  TensorUnit tensor{};
+  DType input = DType::f64;
+
+  ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double e_ref, const double* k) const {
+    const double largest = k[kLargest], operand = k[kOperand];
+    const int quantum = static_cast<int>(k[kQuantum]);
+    bool may_overflow = false, exact = e_ref == 0;
+    exact = exact && (!in_tensor_unit || tensor.is_exact(largest, quantum, operand, input));
+    for (int type = 0; type < types; ++type) {
+      may_overflow =
+          may_overflow || !(std::fmax(largest, operand) * (1 + rounding + extra) <= largest_finite(passed[type]));
+      exact = exact && sums_are_exact(passed[type], largest, quantum, flushes);
+    }
+    ElementBound b{0, may_overflow ? Evidence::no_evidence : exact ? Evidence::exact : Evidence::rigorous};
+    const bool judged_by_class = !is_finite(hi);
+    if (exact || judged_by_class) return b;  // E stays 0
+    b.e_alg = (rounding + extra) * k[kTerms] + underflow * std::fmin(operand, largest_finite(DType::f64));
+    return b;
+  }
+};
+
+Rule rule_of(const Case& c, const Contract& contract);
 
 }  // namespace assay::gemm

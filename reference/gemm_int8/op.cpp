@@ -146,19 +146,8 @@ class GemmInt8Op final : public Op {
     return {evaluate(c, tensors, threads)};
   }
 
-  // The sum is exact. Requantization in at least f32, in any order: the sum's conversion, the scales' product, a
-  // reciprocal or quotient, the product with the sum, the zero point: fewer than kRoundings, gamma(2^-24) terms.
-  Bounds bounds(const Case&, const Contract&, const Reference& reference) const override {
-    constexpr double kRoundings = 8;
-    Bounds bounds;
-    bounds.e_alg.resize(reference.size());
-    bounds.evidence.resize(reference.size(), Evidence::exact);
-    for (size_t i = 0; i < reference.size(); ++i) {
-      if (reference.conditions[kExact][i] != 0) continue;
-      bounds.evidence[i] = Evidence::rigorous;
-      bounds.e_alg[i] = gamma_n(kRoundings, unit_roundoff(DType::f32)) * reference.conditions[kTerms][i];
-    }
-    return bounds;
+  Bounds bounds(const Case& c, const Contract&, const Reference& reference) const override {
+    return bounds_of(Rule{}, reference, std::max<int64_t>(c.integer("n"), 1), kPer);
   }
 
   std::string cap_violation(const Contract& contract) const override {

@@ -18,10 +18,12 @@
 #include "reference/math/bounds.h"
 #include "reference/math/dd.h"
 #include "reference/math/exact.h"
+#include "reference/rule.h"
 
 namespace assay::gemm_int8 {
 
 enum Condition : int { kTerms, kExact, kConditions };
+inline constexpr Per kPer[kConditions] = {Per::element, Per::element};
 
 struct Element {
   double r = 0, e_ref = 0;
@@ -45,5 +47,16 @@ ASSAY_HD inline Element requantize(int32_t sum, double scale_a, double scale_b, 
   e.e_ref = e.condition[kExact] != 0 ? 0 : gamma_n(3, kDoubleRoundoff) * terms;
   return e;
 }
+
+// E_alg. The sum is exact. Requantization in at least f32, in any order: the sum's conversion, the scales' product, a
+// reciprocal or quotient, the product with the sum, the zero point: fewer than kRoundings, gamma(2^-24) terms. No
+// contract changes that.
+struct Rule : ElementRule {
+  ASSAY_HD ElementBound operator()(ElementRule::Row, double, double, const double* k) const {
+    constexpr double kRoundings = 8;
+    if (k[kExact] != 0) return {0, Evidence::exact};
+    return {gamma_n(kRoundings, unit_roundoff(DType::f32)) * k[kTerms], Evidence::rigorous};
+  }
+};
 
 }  // namespace assay::gemm_int8

@@ -3,6 +3,7 @@
 #include "core/op.h"
 
 #include "core/error.h"
+#include "reference/host_rows.h"
 #include "reference/layernorm_residual/cases.h"
 #include "reference/layernorm_residual/oracle.h"
 #include "reference/math/caps.h"
@@ -11,16 +12,12 @@
 namespace assay {
 namespace {
 
-using layernorm::Arithmetic;
-using layernorm::Moments;
-using layernorm::RowErrors;
+using layernorm::kMeanMagnitude, layernorm::kMeanSquare, layernorm::kVariance, layernorm::kDeviation,
+    layernorm::kRowConditions, layernorm::kSum, layernorm::kCentred, layernorm::kFactor;
+using layernorm::Moments, layernorm::Output;
 
 // Order of the tensors; beta only where there is a bias.
 enum { kX, kResidual, kGamma, kBeta };
-
-// Indices of Reference::conditions: one value a row in every output; of y also |s|, |c| of every element and |gamma| of
-// every column.
-enum { kMeanMagnitude, kMeanSquare, kVariance, kDeviation, kRowConditions, kSum = kRowConditions, kCentred, kFactor };
 
 bool has_bias(const Case& c) { return c.word("bias") == "yes"; }
 DType statistics_type(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
@@ -136,43 +133,10 @@ class LayernormResidual final : public Op {
   }
 
   Bounds bounds(const Case& c, const Contract& contract, const Reference& r) const override {
-    const size_t rows = r.conditions[kVariance].size(), cols = r.tensor == "y" ? r.conditions[kFactor].size() : 1;
-    const double n = c.real("cols");
-    const int32_t accumulator = charged_accumulator(contract, dtype_of(c));
-    const double u = accumulator_roundoff(accumulator);
-    const Arithmetic arithmetic{.u = u,
-                                .gamma = gamma_n(contract.depth(n) + 4, u),
-                                .rsqrt = rsqrt_error(u),
-                                .underflow = underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)};
-    const double limit = largest_finite(accumulator_type(accumulator)) / 8;
-    Bounds b;
-    b.e_alg.resize(r.size());
-    b.evidence.assign(r.size(), contract.depth_known() ? Evidence::rigorous : Evidence::weak);
-    for (size_t row = 0; row < rows; ++row) {
-      const Moments moments{.mean_magnitude = r.conditions[kMeanMagnitude][row],
-                            .mean_square = r.conditions[kMeanSquare][row],
-                            .variance = r.conditions[kVariance][row]};
-      const double deviation = r.conditions[kDeviation][row];
-      const RowErrors errors = layernorm::row_errors(arithmetic, moments, deviation, c.real("eps"));
-      const bool sum_overflows = !(n * moments.mean_magnitude < limit);
-      const bool overflows = sum_overflows || (r.tensor != "mean" && !(n * moments.variance < limit));
-      for (size_t i = row * cols; i < (row + 1) * cols; ++i) {
-        double e = r.tensor == "mean" ? errors.mean : errors.deviation;
-        bool factor_overflows = false;
-        if (r.tensor == "y") {
-          const double s = r.conditions[kSum][i], centred = r.conditions[kCentred][i];
-          const double factor = r.conditions[kFactor][i - row * cols];
-          e = layernorm::error_bound(arithmetic, errors, s, centred, factor, r.hi[i], has_bias(c));
-          factor_overflows = factor * std::fmax(1, centred) * std::fmax(1, errors.largest_deviation) >= limit;
-        }
-        // An infinite mean is a NaN where it is updated step by step. A NaN comes from the inputs, and must come out.
-        const bool is_nan = !(r.hi[i] == r.hi[i]);
-        const bool is_open = !is_nan && (overflows || factor_overflows || std::fabs(r.hi[i]) == kInfinity);
-        if (is_open) b.evidence[i] = Evidence::no_evidence;
-        b.e_alg[i] = overflows || !(e < kInfinity) ? kInfinity : e + intermediate_error(contract.arithmetic, r.hi[i]);
-      }
-    }
-    return b;
+    const Output output = r.tensor == "y" ? Output::y : r.tensor == "mean" ? Output::mean : Output::rstd;
+    const bool is_y = output == Output::y;
+    return bounds_of(layernorm::rule_of(c, contract, output), r, is_y ? c.integer("cols") : 1,
+                     std::span(layernorm::kPer).first(is_y ? layernorm::kConditions : kRowConditions));
   }
 
   std::string cap_violation(const Contract& contract) const override {
@@ -208,6 +172,23 @@ class LayernormResidual final : public Op {
 };
 
 }  // namespace
+
+layernorm::Rule layernorm::rule_of(const Case& c, const Contract& contract, Output output) {
+  const double n = c.real("cols");
+  const int32_t accumulator = charged_accumulator(contract, dtype_of(c));
+  const double u = accumulator_roundoff(accumulator);
+  return {.output = output,
+          .arithmetic = {.u = u,
+                         .gamma = gamma_n(contract.depth(n) + 4, u),
+                         .rsqrt = rsqrt_error(u),
+                         .underflow = underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)},
+          .declared = contract.arithmetic,
+          .n = n,
+          .epsilon = c.real("eps"),
+          .limit = largest_finite(accumulator_type(accumulator)) / 8,
+          .depth_known = contract.depth_known(),
+          .bias = has_bias(c)};
+}
 
 std::unique_ptr<Op> make_layernorm_residual_op() { return std::make_unique<LayernormResidual>(); }
 

@@ -28,6 +28,7 @@
 #include "reference/math/bounds.h"
 #include "reference/math/elementary.h"
 #include "reference/rows.h"
+#include "reference/rule.h"
 
 namespace assay::layernorm {
 
@@ -100,19 +101,21 @@ struct Result {
   double *deviation_hi, *deviation_lo, *deviation_error;
 };
 
-template <class Real>
-ASSAY_HD Moments layernorm_row(const Row& row, const Result& out) {
+// x may be y_hi, and residual y_lo.
+template <class Real, class Team = Alone>
+ASSAY_HD Moments layernorm_row(const Row& row, const Result& out, const Team& team = {}) {
   double largest = 0;
-  for (int64_t i = 0; i < row.cols; ++i) {
+  for (int64_t i = team.begin(); i < row.cols; i += team.step()) {
     largest = larger(largest, larger(std::fabs(row.x[i]), std::fabs(row.residual[i])));
   }
+  largest = team.largest(largest);
   const double down = is_finite(largest) && largest > 0x1p400 ? 0x1p-600 : 1;
   const double up = 1 / down, n = static_cast<double>(row.cols);
 
   Moments m;
-  LaneSum<Real> sum;
-  LaneSum<double> magnitudes, squares;
-  for (int64_t i = 0; i < row.cols; ++i) {
+  typename Team::template Sum<Real> sum, centred_squares;
+  typename Team::template Sum<double> magnitudes, squares;
+  for (int64_t i = team.begin(); i < row.cols; i += team.step()) {
     const Real s = Real(row.x[i] * down) + row.residual[i] * down;
     const double magnitude = std::fabs(high_part(s));
     sum.add(i, s);
@@ -122,44 +125,104 @@ ASSAY_HD Moments layernorm_row(const Row& row, const Result& out) {
     out.y_lo[i] = low_part(s);
     out.sum_magnitude[i] = magnitude;
   }
-  const Real mean = sum.total() / n;
-  LaneSum<Real> centred_squares;
-  for (int64_t i = 0; i < row.cols; ++i) {
+  const Real mean = team.total(sum) / n;
+  for (int64_t i = team.begin(); i < row.cols; i += team.step()) {
     const Real c = from_parts<Real>(out.y_hi[i], out.y_lo[i]) - mean;
     centred_squares.add(i, c * c);
     out.y_hi[i] = high_part(c);
     out.y_lo[i] = low_part(c);
     out.centred_magnitude[i] = std::fabs(high_part(c));
   }
-  const Real variance = centred_squares.total() / n;
+  const Real variance = team.total(centred_squares) / n;
   const double epsilon = row.epsilon * down * down;
   const Real deviation = Real(1.0) / square_root(variance + epsilon);
-  m.mean_magnitude = magnitudes.total() / n;
-  m.mean_square = squares.total() / n;
+  m.mean_magnitude = team.total(magnitudes) / n;
+  m.mean_square = team.total(squares) / n;
   m.variance = high_part(variance);
 
   const double u = kRoundoff<Real>;
   const Arithmetic own{
       .u = u, .gamma = gamma_n(LaneSum<Real>::depth(row.cols) + 4, u), .rsqrt = rsqrt_error(u), .underflow = 0x1p-1074};
   const RowErrors errors = row_errors(own, m, high_part(deviation), epsilon);
-  for (int64_t i = 0; i < row.cols; ++i) {
+  for (int64_t i = team.begin(); i < row.cols; i += team.step()) {
     const Real c = from_parts<Real>(out.y_hi[i], out.y_lo[i]);
     const Real scaled = c * deviation * row.gamma[i];
     const Real y = row.beta == nullptr ? scaled : scaled + row.beta[i];
-    out.y_hi[i] = high_part(y);
+    out.y_hi[i] = one_nan(high_part(y));
     out.y_lo[i] = low_part(y);
-    out.y_error[i] = error_bound(own, errors, out.sum_magnitude[i], out.centred_magnitude[i], std::fabs(row.gamma[i]),
-                                 high_part(y), row.beta != nullptr);
-    out.sum_magnitude[i] *= up;
-    out.centred_magnitude[i] *= up;
+    out.y_error[i] = one_nan(error_bound(own, errors, out.sum_magnitude[i], out.centred_magnitude[i],
+                                         std::fabs(row.gamma[i]), high_part(y), row.beta != nullptr));
+    out.sum_magnitude[i] = one_nan(out.sum_magnitude[i] * up);
+    out.centred_magnitude[i] = one_nan(out.centred_magnitude[i] * up);
   }
-  *out.mean_hi = high_part(mean) * up;
-  *out.mean_lo = is_finite(*out.mean_hi) ? low_part(mean) * up : 0;
-  *out.mean_error = errors.mean * up;
-  *out.deviation_hi = high_part(deviation) * down;
+  const double mean_hi = one_nan(high_part(mean) * up);
+  *out.mean_hi = mean_hi;
+  *out.mean_lo = is_finite(mean_hi) ? low_part(mean) * up : 0;
+  *out.mean_error = one_nan(errors.mean * up);
+  *out.deviation_hi = one_nan(high_part(deviation) * down);
   *out.deviation_lo = low_part(deviation) * down;
-  *out.deviation_error = errors.deviation * down + 0x1p-1073;
-  return {m.mean_magnitude * up, m.mean_square * up * up, m.variance * up * up};
+  *out.deviation_error = one_nan(errors.deviation * down + 0x1p-1073);
+  return {one_nan(m.mean_magnitude * up), one_nan(m.mean_square * up * up), one_nan(m.variance * up * up)};
 }
+
+// Order of Reference::conditions: one value a row in every output; of y also |s| and |c| of every element and |gamma|
+// of every column.
+enum Condition : int {
+  kMeanMagnitude,
+  kMeanSquare,
+  kVariance,
+  kDeviation,
+  kRowConditions,
+  kSum = kRowConditions,
+  kCentred,
+  kFactor,
+  kConditions
+};
+inline constexpr Per kPer[kConditions] = {Per::row,     Per::row,     Per::row,   Per::row,
+                                          Per::element, Per::element, Per::column};
+
+enum class Output { y, mean, rstd };
+
+// What a contract makes of the bound: everything that does not depend on the row.
+struct Rule {
+  struct Row {
+    RowErrors errors;
+    bool overflows;
+  };
+
+  Output output = Output::y;
+  Arithmetic arithmetic;
+  assay_arithmetic declared{};
+  double n = 0, epsilon = 0;
+  double limit = 0;  // of intermediates
+  bool depth_known = false;
+  bool bias = false;
+
+  ASSAY_HD Row of_row(const double* k) const {
+    const Moments moments{k[kMeanMagnitude], k[kMeanSquare], k[kVariance]};
+    const bool sum_overflows = !(n * moments.mean_magnitude < limit);
+    return {row_errors(arithmetic, moments, k[kDeviation], epsilon),
+            sum_overflows || (output != Output::mean && !(n * moments.variance < limit))};
+  }
+
+  ASSAY_HD ElementBound operator()(const Row& row, double hi, double, const double* k) const {
+    double e = output == Output::mean ? row.errors.mean : row.errors.deviation;
+    bool factor_overflows = false;
+    if (output == Output::y) {
+      const double factor = k[kFactor];
+      e = error_bound(arithmetic, row.errors, k[kSum], k[kCentred], factor, hi, bias);
+      factor_overflows = factor * std::fmax(1, k[kCentred]) * std::fmax(1, row.errors.largest_deviation) >= limit;
+    }
+    // An infinite mean is a NaN where it is updated step by step. A NaN comes from the inputs, and must come out.
+    const bool is_nan = !(hi == hi);
+    const bool is_open = !is_nan && (row.overflows || factor_overflows || std::fabs(hi) == kInfinity);
+    ElementBound b{0, depth_known ? Evidence::rigorous : Evidence::weak};
+    if (is_open) b.evidence = Evidence::no_evidence;
+    b.e_alg = row.overflows || !(e < kInfinity) ? kInfinity : e + intermediate_error(declared, hi);
+    return b;
+  }
+};
+
+Rule rule_of(const Case& c, const Contract& contract, Output output);
 
 }  // namespace assay::layernorm

@@ -16,10 +16,12 @@
 namespace assay {
 
 // n u / (1 - n u), rounded up; infinite where the theory ends.
-constexpr double gamma_n(double n, double u) { return n * u < 0.5 ? n * u / (1 - n * u) * (1 + 0x1p-50) : kInfinity; }
+ASSAY_HD constexpr double gamma_n(double n, double u) {
+  return n * u < 0.5 ? n * u / (1 - n * u) * (1 + 0x1p-50) : kInfinity;
+}
 
 // The floating-point type of an accumulator; f64 for integers, whose sums are exact there.
-constexpr DType accumulator_type(int32_t accumulator) {
+ASSAY_HD constexpr DType accumulator_type(int32_t accumulator) {
   switch (accumulator) {
     case ASSAY_ACC_F16:
       return DType::f16;
@@ -41,7 +43,7 @@ inline int32_t charged_accumulator(const Contract& contract, DType dtype) {
 }
 
 // Zero for integers and for ops that sum nothing.
-constexpr double accumulator_roundoff(int32_t accumulator) {
+ASSAY_HD constexpr double accumulator_roundoff(int32_t accumulator) {
   const bool floating = accumulator >= ASSAY_ACC_F16 && accumulator <= ASSAY_ACC_F64;
   return floating ? unit_roundoff(accumulator_type(accumulator)) : 0;
 }
@@ -49,7 +51,7 @@ constexpr double accumulator_roundoff(int32_t accumulator) {
 // Absolute error of one operation whose result is tiny: half the smallest subnormal (f64: all of it, since its half is
 // not a double), or the smallest normal number when subnormals are flushed. Flushing concerns the accumulator's type;
 // conversions to narrower types follow IEEE 754.
-inline double underflow_error(int32_t accumulator, bool flushes_subnormals) {
+ASSAY_HD inline double underflow_error(int32_t accumulator, bool flushes_subnormals) {
   const DType type = accumulator_type(accumulator);
   if (flushes_subnormals) return std::ldexp(1.0, format_of(type).min_exponent);
   return type == DType::f64 ? smallest_subnormal(type) : smallest_subnormal(type) / 2;
@@ -57,7 +59,7 @@ inline double underflow_error(int32_t accumulator, bool flushes_subnormals) {
 
 // error + count underflows, rounded up. Where the error is far above the smallest numbers the sum costs no arithmetic
 // on subnormals, which takes hundreds of cycles.
-constexpr double add_underflow(double error, double underflow, double count) {
+ASSAY_HD constexpr double add_underflow(double error, double underflow, double count) {
   if (underflow < 0x1p-1000 && error > 0x1p-900 && count < 0x1p60) return error * (1 + 0x1p-40);
   return error + underflow * count;
 }
@@ -67,7 +69,7 @@ constexpr double add_underflow(double error, double underflow, double count) {
 //   accurate: 2 ulp, the documented maximum of CUDA's expf (CUDA C++ Programming Guide, mathematical functions): 4 u
 //   fast:     2 + floor(1.173 |x|) ulp, the documented maximum of __expf
 //   base 2:   exp2 of x log2(e): the constant and the product are rounded, 2 u |x|, then 2 ulp
-constexpr double exp_error(int32_t exp_kind, double u, double argument) {
+ASSAY_HD constexpr double exp_error(int32_t exp_kind, double u, double argument) {
   switch (exp_kind) {
     case ASSAY_EXP_FAST:
       return (2 + 1.173 * argument) * 2 * u;
@@ -79,11 +81,11 @@ constexpr double exp_error(int32_t exp_kind, double u, double argument) {
 }
 
 // 1/sqrt in a type of roundoff u: 2 ulp, the documented maximum of CUDA's rsqrtf; sqrt and a division need less.
-constexpr double rsqrt_error(double u) { return 4 * u; }
+ASSAY_HD constexpr double rsqrt_error(double u) { return 4 * u; }
 
 // Extra error of a result of magnitude `value` that passes through a type narrower than the accumulator on its way to
 // the output. The output's own rounding is charged by the check.
-inline double intermediate_error(const assay_arithmetic& arithmetic, double value) {
+ASSAY_HD inline double intermediate_error(const assay_arithmetic& arithmetic, double value) {
   const int32_t type = arithmetic.intermediate;
   if (type == ASSAY_ACC_NONE || type == arithmetic.accumulator) return 0;
   return accumulator_roundoff(type) * value + underflow_error(type, arithmetic.flushes_subnormals != 0);

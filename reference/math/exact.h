@@ -14,13 +14,22 @@ namespace assay {
 // Quantum of no term at all: a multiple of everything.
 inline constexpr int kNoQuantum = 1 << 20;
 
+// Of a number that is not 0. (In device code std::countr_zero compiles, and counts 32 bits.)
+ASSAY_HD inline int trailing_zeros(uint64_t x) {
+#ifdef __CUDA_ARCH__
+  return __ffsll(static_cast<long long>(x)) - 1;
+#else
+  return std::countr_zero(x);
+#endif
+}
+
 // Exponent of the lowest set bit of a finite number; kNoQuantum for zero.
 ASSAY_HD inline int quantum_of(double x) {
   if (x == 0) return kNoQuantum;
   const uint64_t bits = std::bit_cast<uint64_t>(x);
   const int field = static_cast<int>(bits >> 52 & 0x7ff);
   const uint64_t significand = (bits & 0xfffffffffffffu) | (field == 0 ? 0 : uint64_t{1} << 52);
-  return (field == 0 ? 1 : field) - 1075 + std::countr_zero(significand);
+  return (field == 0 ? 1 : field) - 1075 + trailing_zeros(significand);
 }
 
 ASSAY_HD inline int finer_of(int a, int b) { return a < b ? a : b; }

@@ -46,7 +46,7 @@ struct TensorUnit {
   }
 
   // Whether all sums of multiples of 2^quantum whose terms add up to at most `largest` are exact.
-  bool is_exact(double largest, int quantum, double operand, DType input) const {
+  ASSAY_HD bool is_exact(double largest, int quantum, double operand, DType input) const {
     const double reach = std::fmax(largest, std::ldexp(operand, format_of(input).min_exponent));
     return quantum < 4096 ? reach <= std::ldexp(1.0, quantum + std::min(fraction, precision)) : largest == 0;
   }

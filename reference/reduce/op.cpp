@@ -82,34 +82,8 @@ class ReduceOp final : public Op {
     return {reference};
   }
 
-  // Sum: gamma_h(u) sum |x| for a tree of depth h, which at most n - 1 additions can have; when subnormals are flushed
-  // each element and each partial sum may lose the least normal number. Additions never underflow otherwise.
   Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const override {
-    Bounds bounds;
-    bounds.e_alg.resize(reference.size());
-    bounds.evidence.resize(reference.size(), Evidence::exact);
-    if (!is_sum(c)) return bounds;  // a maximum is one of the elements
-    assay_arithmetic arithmetic = contract.arithmetic;
-    arithmetic.accumulator = charged_accumulator(contract, reference.dtype);
-    const DType accumulator = accumulator_type(arithmetic.accumulator);
-    const double n = static_cast<double>(c.integer("n"));
-    const double rounding = gamma_n(std::min(contract.depth(n), n), unit_roundoff(accumulator));
-    const bool flushes = arithmetic.flushes_subnormals != 0;
-    const double flushed = flushes ? 2 * n * underflow_error(arithmetic.accumulator, true) : 0;
-    for (size_t i = 0; i < reference.size(); ++i) {
-      if (!is_finite(reference.hi[i]) && reference.conditions[kTerms][i] <= largest_finite(accumulator)) continue;
-      const double terms = reference.conditions[kTerms][i];
-      const int quantum = static_cast<int>(reference.conditions[kQuantum][i]);
-      if (!(terms * (1 + rounding) <= largest_finite(accumulator))) {
-        bounds.evidence[i] = Evidence::no_evidence;
-      } else if (reference.e_ref[i] == 0 && sums_are_exact(accumulator, terms, quantum, flushes)) {
-        continue;
-      } else {
-        bounds.evidence[i] = contract.depth_known() ? Evidence::rigorous : Evidence::weak;
-      }
-      bounds.e_alg[i] = rounding * terms + flushed + intermediate_error(arithmetic, terms);
-    }
-    return bounds;
+    return bounds_of(rule_of(c, contract), reference, 1, kPer);
   }
 
   std::string cap_violation(const Contract& contract) const override {
@@ -145,6 +119,23 @@ class ReduceOp final : public Op {
 };
 
 }  // namespace
+
+Rule rule_of(const Case& c, const Contract& contract) {
+  assay_arithmetic charged = contract.arithmetic;
+  charged.accumulator = charged_accumulator(contract, *dtype_named(c.word("dtype")));
+  const DType accumulator = accumulator_type(charged.accumulator);
+  const double n = c.real("n");
+  const bool flushes = charged.flushes_subnormals != 0;
+  Rule rule;
+  rule.is_sum = is_sum(c);
+  rule.charged = charged;
+  rule.accumulator = accumulator;
+  rule.rounding = gamma_n(std::min(contract.depth(n), n), unit_roundoff(accumulator));
+  rule.flushed = flushes ? 2 * n * underflow_error(charged.accumulator, true) : 0;
+  rule.depth_known = contract.depth_known();
+  return rule;
+}
+
 }  // namespace reduce
 
 std::unique_ptr<Op> make_reduce_op() { return std::make_unique<reduce::ReduceOp>(); }

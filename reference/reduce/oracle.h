@@ -18,10 +18,12 @@
 #include "reference/math/bounds.h"
 #include "reference/math/dd.h"
 #include "reference/math/exact.h"
+#include "reference/rule.h"
 
 namespace assay::reduce {
 
 enum Condition : int { kTerms, kQuantum, kConditions };
+inline constexpr Per kPer[kConditions] = {Per::element, Per::element};
 
 struct Element {
   double hi = 0, lo = 0, e_ref = 0;
@@ -75,5 +77,33 @@ struct Sum {
 ASSAY_HD inline double larger_of(double a, double b) {  // NaN when either is
   return !(a == a) || !(b == b) ? std::numeric_limits<double>::quiet_NaN() : a < b ? b : a;
 }
+
+// Sum: gamma_h(u) sum |x| for a tree of depth h, which at most n - 1 additions can have; when subnormals are flushed
+// each element and each partial sum may lose the least normal number. Additions never underflow otherwise. A maximum is
+// one of the elements: exact.
+struct Rule : ElementRule {
+  bool is_sum = false;
+  assay_arithmetic charged{};  // as declared, with the accumulator that is charged
+  DType accumulator = DType::f64;
+  double rounding = 0, flushed = 0;
+  bool depth_known = false;
+
+  ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double e_ref, const double* k) const {
+    const ElementBound exact{0, Evidence::exact};
+    const double terms = k[kTerms], limit = largest_finite(accumulator);
+    if (!is_sum || (!is_finite(hi) && terms <= limit)) return exact;
+    const bool flushes = charged.flushes_subnormals != 0;
+    ElementBound b{rounding * terms + flushed + intermediate_error(charged, terms),
+                   depth_known ? Evidence::rigorous : Evidence::weak};
+    if (!(terms * (1 + rounding) <= limit)) {
+      b.evidence = Evidence::no_evidence;
+    } else if (e_ref == 0 && sums_are_exact(accumulator, terms, static_cast<int>(k[kQuantum]), flushes)) {
+      return exact;
+    }
+    return b;
+  }
+};
+
+Rule rule_of(const Case& c, const Contract& contract);
 
 }  // namespace assay::reduce

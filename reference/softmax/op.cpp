@@ -2,6 +2,7 @@
 #include "core/op.h"
 
 #include "core/error.h"
+#include "reference/host_rows.h"
 #include "reference/math/caps.h"
 #include "reference/row_ops.h"
 #include "reference/softmax/cases.h"
@@ -10,18 +11,12 @@
 namespace assay {
 namespace {
 
-using softmax::Arithmetic;
 using softmax::Conditions;
 
 bool has_mask(const Case& c) { return c.word("mask") == "additive"; }
 
-// Indices of Reference::conditions: a_i and d_i of every element, then one value a row.
-enum { kArgument, kDistance, kMeanArgument, kMeanDistance, kWorst, kLargest, kUnclear, kConditionCount };
-
-double scale_roundings(double scale) {
-  if (scale == 1) return 0;
-  return round_to(DType::f32, scale) == scale ? 1 : 2;
-}
+using softmax::kArgument, softmax::kDistance, softmax::kMeanArgument, softmax::kMeanDistance, softmax::kWorst,
+    softmax::kLargest, softmax::kUnclear;
 
 template <class Real>
 Reference run_oracle(const Case& c, std::span<const TensorView> tensors, int threads) {
@@ -29,14 +24,14 @@ Reference run_oracle(const Case& c, std::span<const TensorView> tensors, int thr
   Reference r{.tensor = "y", .dtype = dtype_of(c)};
   const auto elements = static_cast<size_t>(rows * cols);
   for (auto* values : {&r.hi, &r.lo, &r.e_ref}) values->resize(elements);
-  r.conditions.resize(kConditionCount);
-  for (size_t k = 0; k < kConditionCount; ++k) {
+  r.conditions.resize(softmax::kConditions);
+  for (size_t k = 0; k < softmax::kConditions; ++k) {
     r.conditions[k].resize(k <= kDistance ? elements : static_cast<size_t>(rows));
   }
   parallel_rows(rows, threads, [&](int64_t row) {
     std::vector<double> inputs(static_cast<size_t>(2 * cols));
     softmax::Row in{.x = inputs.data(), .cols = cols, .scale = c.real("scale")};
-    in.scale_roundings = scale_roundings(in.scale);
+    in.scale_roundings = softmax::scale_roundings(in.scale);
     load_row(tensors[0], row, inputs.data());
     if (has_mask(c)) {
       load_row(tensors[1], row, inputs.data() + cols);
@@ -101,37 +96,7 @@ class Softmax final : public Op {
   }
 
   Bounds bounds(const Case& c, const Contract& contract, const Reference& r) const override {
-    const auto cols = static_cast<size_t>(c.integer("cols"));
-    const double n = c.real("cols");
-    const int32_t accumulator = charged_accumulator(contract, r.dtype);
-    const bool flushes = contract.arithmetic.flushes_subnormals != 0;
-    const double u = accumulator_roundoff(accumulator);
-    const double underflow = underflow_error(accumulator, flushes);
-    const int32_t kind = contract.arithmetic.exp_kind;
-    const double depth = contract.depth(n);
-    const Arithmetic arithmetic{.u = u,
-                                .exp_base = exp_error(kind, u, 0) + 2 * underflow * (1 + std::fabs(c.real("scale"))),
-                                .exp_slope = exp_error(kind, u, 1) - exp_error(kind, u, 0),
-                                .gamma = gamma_n(depth, u) + n * underflow,
-                                .rescalings = contract.arithmetic.rescales_online != 0 ? depth : 0,
-                                .underflow = (flushes ? 2 : 6) * underflow};
-    Bounds b;
-    b.e_alg.resize(r.size());
-    b.evidence.assign(r.size(), contract.depth_known() ? Evidence::rigorous : Evidence::weak);
-    for (size_t i = 0; i < r.size(); ++i) {
-      const size_t row = i / cols;
-      const auto& k = r.conditions;
-      const Conditions conditions{k[kMeanArgument][row], k[kMeanDistance][row], k[kWorst][row], k[kLargest][row],
-                                  k[kUnclear][row]};
-      const bool overflows = !(conditions.largest * (1 + 4 * u) < largest_finite(accumulator_type(accumulator)));
-      const bool unclear = conditions.unclear != 0;
-      // One reading of an unclear row is NaN, of which some kernels promise nothing.
-      const bool is_free = overflows || (unclear && contract.nan_policy == ASSAY_NAN_UNSPECIFIED);
-      if (overflows || unclear) b.evidence[i] = Evidence::no_evidence;
-      const double e = softmax::error_bound(arithmetic, conditions, r.hi[i], k[kArgument][i], k[kDistance][i]);
-      b.e_alg[i] = is_free || !(e < kInfinity) ? kInfinity : e + intermediate_error(contract.arithmetic, r.hi[i]);
-    }
-    return b;
+    return bounds_of(softmax::rule_of(c, contract), r, c.integer("cols"), softmax::kPer);
   }
 
   std::string cap_violation(const Contract& contract) const override {
@@ -163,6 +128,26 @@ class Softmax final : public Op {
 };
 
 }  // namespace
+
+softmax::Rule softmax::rule_of(const Case& c, const Contract& contract) {
+  const double n = c.real("cols");
+  const int32_t accumulator = charged_accumulator(contract, dtype_of(c));
+  const bool flushes = contract.arithmetic.flushes_subnormals != 0;
+  const double u = accumulator_roundoff(accumulator);
+  const double underflow = underflow_error(accumulator, flushes);
+  const int32_t kind = contract.arithmetic.exp_kind;
+  const double depth = contract.depth(n);
+  return {.arithmetic = {.u = u,
+                         .exp_base = exp_error(kind, u, 0) + 2 * underflow * (1 + std::fabs(c.real("scale"))),
+                         .exp_slope = exp_error(kind, u, 1) - exp_error(kind, u, 0),
+                         .gamma = gamma_n(depth, u) + n * underflow,
+                         .rescalings = contract.arithmetic.rescales_online != 0 ? depth : 0,
+                         .underflow = (flushes ? 2 : 6) * underflow},
+          .declared = contract.arithmetic,
+          .limit = largest_finite(accumulator_type(accumulator)),
+          .depth_known = contract.depth_known(),
+          .nan_unspecified = contract.nan_policy == ASSAY_NAN_UNSPECIFIED};
+}
 
 std::unique_ptr<Op> make_softmax_op() { return std::make_unique<Softmax>(); }
 

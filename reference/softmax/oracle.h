@@ -26,6 +26,7 @@
 #include "reference/math/bounds.h"
 #include "reference/math/elementary.h"
 #include "reference/rows.h"
+#include "reference/rule.h"
 
 namespace assay::softmax {
 
@@ -81,37 +82,80 @@ ASSAY_HD inline double error_bound(const Arithmetic& a, const Conditions& row, d
   return far ? larger(p, 2 * exponential(-shifted)) + a.underflow : 1 + 0x1p-10;
 }
 
-// Writes r = hi + lo, e_ref, a_i and d_i of every element and returns the row's conditions.
-template <class Real>
+// Order of Reference::conditions: a_i and d_i of every element, then one value a row.
+enum Condition : int { kArgument, kDistance, kMeanArgument, kMeanDistance, kWorst, kLargest, kUnclear, kConditions };
+inline constexpr Per kPer[kConditions] = {Per::element, Per::element, Per::row, Per::row, Per::row, Per::row, Per::row};
+
+// What a contract makes of the bound: everything that does not depend on the element.
+struct Rule : ElementRule {
+  Arithmetic arithmetic;
+  assay_arithmetic declared{};
+  double limit = 0;  // of the accumulator
+  bool depth_known = false;
+  bool nan_unspecified = false;
+
+  ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double, const double* k) const {
+    const Conditions row{k[kMeanArgument], k[kMeanDistance], k[kWorst], k[kLargest], k[kUnclear]};
+    const bool overflows = !(row.largest * (1 + 4 * arithmetic.u) < limit);
+    const bool unclear = row.unclear != 0;
+    // One reading of an unclear row is NaN, of which some kernels promise nothing.
+    const bool is_free = overflows || (unclear && nan_unspecified);
+    ElementBound b{0, depth_known ? Evidence::rigorous : Evidence::weak};
+    if (overflows || unclear) b.evidence = Evidence::no_evidence;
+    const double e = error_bound(arithmetic, row, hi, k[kArgument], k[kDistance]);
+    b.e_alg = is_free || !(e < kInfinity) ? kInfinity : e + intermediate_error(declared, hi);
+    return b;
+  }
+};
+
+Rule rule_of(const Case& c, const Contract& contract);
+
+// How often |scale x| counts in a_j.
+inline double scale_roundings(double scale) {
+  if (scale == 1) return 0;
+  return round_to(DType::f32, scale) == scale ? 1 : 2;
+}
+
+// Writes r = hi + lo, e_ref, a_i and d_i of every element and returns the row's conditions. x may be hi, and mask lo.
+template <class Real, class Team = Alone>
 ASSAY_HD Conditions softmax_row(const Row& row, double* hi, double* lo, double* e_ref, double* argument,
-                                double* distance) {
+                                double* distance, const Team& team = {}) {
   Conditions conditions;
   Real max = -kInfinity;
+  int64_t max_at = row.cols;
   bool is_nan = false;
-  for (int64_t j = 0; j < row.cols; ++j) {
-    const Real scaled = Real(row.x[j]) * row.scale;
-    const bool hidden = row.mask != nullptr && row.mask[j] == -kInfinity;
-    const Real z = hidden ? Real(-kInfinity) : row.mask == nullptr ? scaled : scaled + row.mask[j];
+  const bool masked = row.mask != nullptr;
+  for (int64_t j = team.begin(); j < row.cols; j += team.step()) {
+    const double x = row.x[j], mask = masked ? row.mask[j] : 0;
+    const Real scaled = Real(x) * row.scale;
+    const bool hidden = masked && mask == -kInfinity;
+    const Real z = hidden ? Real(-kInfinity) : !masked ? scaled : scaled + mask;
     const double magnitude_scaled = std::fabs(high_part(scaled)), magnitude_z = std::fabs(high_part(z));
     if (hidden && !(high_part(scaled) < kInfinity)) conditions.unclear = 1;
-    if (is_finite(row.x[j])) conditions.largest = larger(conditions.largest, magnitude_scaled);
-    if (is_finite(row.x[j]) && row.mask != nullptr && is_finite(row.mask[j])) {
+    if (is_finite(x)) conditions.largest = larger(conditions.largest, magnitude_scaled);
+    if (is_finite(x) && masked && is_finite(mask)) {
       conditions.largest = larger(conditions.largest, magnitude_z);
     }
     if (!(high_part(z) == high_part(z))) is_nan = true;
-    if (max < z) max = z;
-    argument[j] = row.scale_roundings * magnitude_scaled + (row.mask == nullptr ? 0 : magnitude_z);
+    if (max < z) {
+      max = z;
+      max_at = j;
+    }
+    argument[j] = one_nan(row.scale_roundings * magnitude_scaled + (masked ? magnitude_z : 0));
     hi[j] = high_part(z);
     lo[j] = low_part(z);
   }
-  is_nan = is_nan || !is_finite(high_part(max));
+  max = team.first_largest(max, max_at);
+  is_nan = team.any(is_nan) || !is_finite(high_part(max));
+  conditions.unclear = team.any(conditions.unclear != 0);
+  conditions.largest = team.largest(conditions.largest);
 
-  LaneSum<Real> sum;
-  LaneSum<double> weighted_argument, weighted_distance;
-  for (int64_t j = 0; j < row.cols; ++j) {
+  typename Team::template Sum<Real> sum;
+  typename Team::template Sum<double> weighted_argument, weighted_distance;
+  for (int64_t j = team.begin(); j < row.cols; j += team.step()) {
     const Real difference = from_parts<Real>(hi[j], lo[j]) - max;
     const Real e = exponential(difference);
-    distance[j] = -high_part(difference);
+    distance[j] = one_nan(-high_part(difference));
     sum.add(j, e);
     if (distance[j] <= kSignificantDistance) {
       weighted_argument.add(j, high_part(e) * argument[j]);
@@ -121,19 +165,20 @@ ASSAY_HD Conditions softmax_row(const Row& row, double* hi, double* lo, double* 
     hi[j] = high_part(e);
     lo[j] = low_part(e);
   }
-  const Real total = sum.total();
-  conditions.mean_argument = weighted_argument.total() / high_part(total);
-  conditions.mean_distance = weighted_distance.total() / high_part(total);
+  const Real total = team.total(sum);
+  conditions.mean_argument = one_nan(team.total(weighted_argument) / high_part(total));
+  conditions.mean_distance = one_nan(team.total(weighted_distance) / high_part(total));
+  conditions.worst = team.largest(conditions.worst);
 
   const Arithmetic own{.u = kRoundoff<Real>,
                        .exp_base = kElementaryError<Real>,
                        .gamma = gamma_n(LaneSum<Real>::depth(row.cols), kRoundoff<Real>),
                        .underflow = 0x1p-1072};
-  for (int64_t j = 0; j < row.cols; ++j) {
+  for (int64_t j = team.begin(); j < row.cols; j += team.step()) {
     const Real p = is_nan ? Real(std::numeric_limits<double>::quiet_NaN()) : from_parts<Real>(hi[j], lo[j]) / total;
     hi[j] = high_part(p);
     lo[j] = low_part(p);
-    e_ref[j] = is_nan ? 0 : error_bound(own, conditions, hi[j], argument[j], distance[j]);
+    e_ref[j] = is_nan ? 0 : one_nan(error_bound(own, conditions, hi[j], argument[j], distance[j]));
   }
   return conditions;
 }
