@@ -134,8 +134,7 @@ class Pipeline {
 
   static void* address(const assay::Call& c, const Source& source) {
     if (const uint64_t* offset = std::get_if<uint64_t>(&source)) return static_cast<char*>(c.workspace()) + *offset;
-    const assay_tensor& t = c.tensor(std::get<const char*>(source));
-    return static_cast<char*>(c.pointers()[&t - c.raw().tensors]) + t.dl.byte_offset;
+    return c.address(std::get<const char*>(source));
   }
 
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};

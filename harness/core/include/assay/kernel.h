@@ -14,7 +14,8 @@
 //
 // A call outside `.contract.domain` is refused for you, with the clause that does not hold. `.refuse` adds reasons
 // the domain cannot express (they must not touch what the domain claims). `.plan` makes whatever launch needs and
-// must not make itself (library primitives, packed tables): it is called once, in prepare.
+// must not make itself (library primitives, packed tables): it is called once, in prepare. `.create` makes what all
+// calls on a device share (a library's handle): it is called once, before.
 #ifndef ASSAY_KERNEL_H
 #define ASSAY_KERNEL_H
 
@@ -119,8 +120,8 @@ struct Stream {
 // One call as the kernel sees it: in refuse, plan, workspace and describe without data, in launch with it.
 class Call {
  public:
-  Call(const assay_call& call, const void* plan, void* stream, void* const* pointers)
-      : call_(&call), plan_(plan), stream_(stream), pointers_(pointers) {}
+  Call(const assay_call& call, const void* made, const void* plan, void* stream, void* const* pointers)
+      : call_(&call), made_(made), plan_(plan), stream_(stream), pointers_(pointers) {}
 
   int64_t axis(std::string_view name) const { return field(name).integer; }
   double number(std::string_view name) const { return field(name).real; }
@@ -144,8 +145,18 @@ class Call {
     if (tensor(name).role == ASSAY_INPUT) throw Refusal("tensor '" + std::string(name) + "' is an input");
     return view<T>(name);
   }
+  // Element (0,...,0) of a tensor of any type; only in launch.
+  void* address(std::string_view name) const {
+    const assay_tensor& t = tensor(name);
+    return static_cast<std::byte*>(pointers_[&t - call_->tensors]) + t.dl.byte_offset;
+  }
   void* workspace() const { return pointers_ == nullptr ? nullptr : pointers_[call_->tensor_count]; }
 
+  // What the spec's `create` made.
+  template <class Made>
+  const Made& made() const {
+    return *static_cast<const Made*>(made_);
+  }
   template <class Plan>
   const Plan& plan() const {
     return *static_cast<const Plan*>(plan_);
@@ -174,15 +185,11 @@ class Call {
     if (got.code != want.code || got.bits != want.bits || got.lanes != want.lanes) {
       throw Refusal("tensor '" + std::string(name) + "' has another dtype");
     }
-    T* data = nullptr;
-    if (pointers_ != nullptr) {
-      auto* base = static_cast<std::byte*>(pointers_[&t - call_->tensors]);
-      data = reinterpret_cast<T*>(base + t.dl.byte_offset);
-    }
-    return Tensor<T>(data, t.dl);
+    return Tensor<T>(pointers_ == nullptr ? nullptr : static_cast<T*>(address(name)), t.dl);
   }
 
   const assay_call* call_;
+  const void* made_;
   const void* plan_;
   void* stream_;
   void* const* pointers_;
@@ -221,6 +228,8 @@ struct Spec {
   void (*describe)(const Call&, const Describe&) = nullptr;
   // Why this machine cannot run the kernel at all (an instruction set it lacks), or null. Not for single calls.
   const char* (*unavailable)() = nullptr;
+  // Makes what the calls on one device share; throws Refusal when the machine cannot run the kernel.
+  std::shared_ptr<void> (*create)(assay_device) = nullptr;
   // The contract in force for one call where it is not `contract`: an accumulator that follows the dtype.
   const assay_contract* (*plan_contract)(const Call&) = nullptr;
   assay_contract contract = {};
@@ -277,28 +286,40 @@ namespace detail {
 
 struct State {
   std::string error;
+  std::shared_ptr<void> made;
 };
 
 struct Planned {
-  explicit Planned(const assay_call& from) : call(from) {}
+  Planned(const assay_call& from, std::shared_ptr<void> by_create) : call(from), made(std::move(by_create)) {}
   OwnedCall call;
+  std::shared_ptr<void> made;  // outlives the plan
   std::shared_ptr<void> plan;
   mutable std::string error;
   Call view(void* stream = nullptr, void* const* pointers = nullptr) const {
-    return Call(call.get(), plan.get(), stream, pointers);
+    return Call(call.get(), made.get(), plan.get(), stream, pointers);
   }
 };
 
 template <const Spec& S>
 struct Entry {
-  static void* create(assay_device, [[maybe_unused]] const char** error) {
+  static void* create([[maybe_unused]] assay_device device, [[maybe_unused]] const char** error) {
     if constexpr (S.unavailable != nullptr) {
       if (const char* reason = S.unavailable()) {
         *error = reason;
         return nullptr;
       }
     }
-    return new State;
+    auto state = std::make_unique<State>();
+    if constexpr (S.create != nullptr) {
+      try {
+        state->made = S.create(device);
+      } catch (const std::exception& e) {
+        static thread_local std::string reason;  // there is no state to keep it in
+        *error = (reason = e.what()).c_str();
+        return nullptr;
+      }
+    }
+    return state.release();
   }
   static void destroy(void* state) { delete static_cast<State*>(state); }
 
@@ -307,7 +328,7 @@ struct Entry {
     try {
       error = unclaimed(S.contract.domain, *call);
       if (!error.empty()) return error.c_str();
-      auto planned = std::make_unique<Planned>(*call);
+      auto planned = std::make_unique<Planned>(*call, static_cast<State*>(state)->made);
       if constexpr (S.refuse != nullptr) {
         if (const char* reason = S.refuse(planned->view())) return (error = reason).c_str();
       }
