@@ -209,7 +209,9 @@ Rule rule_of(const Case& c, const Contract& contract) {
   rule.rounding = gamma_n(k + 2, unit_roundoff(accumulator));
   rule.underflow = (rule.flushes ? 4 * k + 8 : 2 * k + 4) * underflow_error(unit, rule.flushes);
   if (rule.in_tensor_unit) {
-    rule.rounding = (1 + rule.tensor.rounding(k)) * (1 + gamma_n(3, unit_roundoff(accumulator))) - 1 + 0x1p-50;
+    const double parts = std::max(arithmetic.split_k, 1);  // each may leave one step unfilled
+    const double sum = rule.tensor.rounding(k + (parts - 1) * rule.tensor.terms);
+    rule.rounding = (1 + sum) * (1 + gamma_n(2 + parts, unit_roundoff(accumulator))) - 1 + 0x1p-50;
     rule.underflow += rule.tensor.subnormal_cuts(k, input);
   }
   rule.passed[rule.types++] = accumulator;

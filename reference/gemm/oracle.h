@@ -179,8 +179,8 @@ ASSAY_HD inline Element finish(const Scalars& scalars, const Sums& sums, const L
 
 // E_alg. With u of the accumulator and T = |alpha| S + |beta c|:
 //   rounding   gamma_(K+2)(u) T for any order of summation: a product, at most K additions, alpha
-//   in a matrix unit  what math/tensor_unit.h says of the sum, and gamma_3(2^-24) T for alpha, beta and their sum; of
-//              16-bit and narrower inputs, whose products are exact
+//   in a matrix unit  what math/tensor_unit.h says of the sum, and gamma_(2+s)(2^-24) T for its s parts, alpha, beta
+//              and their sum; of 16-bit and narrower inputs, whose products are exact
 //   underflow  each product, and each factor scaled by alpha beforehand, may lose half the least subnormal times the
 //              other operand; with flushing each operand, product and sum may lose the least normal number
 //   split K    s partial sums stored in and added in a narrower type v: (s + 1) u_v T
