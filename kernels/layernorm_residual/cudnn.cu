@@ -1,0 +1,135 @@
+// layernorm_residual by two cuDNN graphs: x + residual in f32 into the workspace, and layer normalization of it, which
+// writes y, mean and the reciprocal deviation. Without a bias the library gets zeros for one.
+#include "cudnn_graph.cuh"
+
+namespace {
+
+using cudnn_graph::Descriptor;
+using cudnn_graph::Graph;
+using cudnn_graph::Tensor;
+
+struct Plan {
+  Graph add, normalize;
+  std::vector<int64_t> add_ids, normalize_ids;  // none: there is nothing to write
+  uint64_t zeros = 0, library = 0, bytes = 0;   // offsets in the workspace, and its size; the sum is at 0
+  float epsilon = 0;
+};
+
+uint64_t round_up(uint64_t bytes) {
+  return (bytes + cudnn_graph::kWorkspaceAlignment - 1) / cudnn_graph::kWorkspaceAlignment *
+         cudnn_graph::kWorkspaceAlignment;
+}
+
+void plan_addition(const assay::Call& c, Plan& plan) {
+  const int64_t rows = c.axis("rows"), cols = c.axis("cols");
+  const auto matrix = [&](const char* name) {
+    const assay_tensor& t = c.tensor(name);
+    const int64_t stride = t.dl.strides[0];
+    return plan.add.tensor(cudnn_graph::type_of(t.dl.dtype), {1, rows, cols}, {rows * stride, stride, 1}, t.alignment);
+  };
+  const Tensor x = matrix("x"), residual = matrix("residual");
+  const int64_t stride = c.tensor("y").dl.strides[0];
+  const Tensor sum = plan.add.tensor(CUDNN_DATA_FLOAT, {1, rows, cols}, {rows * stride, stride, 1}, 256);
+  plan.add.pointwise(CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, x, &residual, sum);
+  plan.add.build(c.made<cudnn_graph::Handle>());
+  plan.add_ids = {x.id, residual.id, sum.id};
+}
+
+void plan_normalization(const assay::Call& c, Plan& plan) {
+  const int64_t rows = c.axis("rows"), cols = c.axis("cols");
+  const auto matrix = [&](cudnnDataType_t type, int64_t stride, uint64_t alignment) {
+    return plan.normalize.tensor(type, {rows, cols, 1, 1}, {stride, 1, stride, stride}, alignment);
+  };
+  const auto vector = [&](cudnnDataType_t type, uint64_t alignment) {
+    return plan.normalize.tensor(type, {1, cols, 1, 1}, {cols, 1, cols, cols}, alignment);
+  };
+  const auto statistic = [&](const char* name) {
+    return plan.normalize.tensor(CUDNN_DATA_FLOAT, {rows, 1, 1, 1}, {1, 1, 1, 1}, c.tensor(name).alignment);
+  };
+  const assay_tensor &y = c.tensor("y"), &gamma = c.tensor("gamma");
+  const cudnnDataType_t type = cudnn_graph::type_of(y.dl.dtype);
+  const Tensor in = matrix(CUDNN_DATA_FLOAT, y.dl.strides[0], 256), out = matrix(type, y.dl.strides[0], y.alignment);
+  const Tensor scale = vector(type, gamma.alignment);
+  const Tensor bias = vector(type, c.has("beta") ? c.tensor("beta").alignment : 256);
+  const Tensor mean = statistic("mean"), rstd = statistic("rstd");
+  const Tensor epsilon = plan.normalize.scalar(CUDNN_DATA_FLOAT, 4);
+  Descriptor operation(CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR);
+  operation.set(CUDNN_ATTR_OPERATION_NORM_FWD_MODE, CUDNN_TYPE_NORM_MODE, CUDNN_LAYER_NORM)
+      .set(CUDNN_ATTR_OPERATION_NORM_FWD_PHASE, CUDNN_TYPE_NORM_FWD_PHASE, CUDNN_NORM_FWD_TRAINING)
+      .set(CUDNN_ATTR_OPERATION_NORM_FWD_XDESC, in.descriptor)
+      .set(CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC, mean.descriptor)
+      .set(CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC, rstd.descriptor)
+      .set(CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC, scale.descriptor)
+      .set(CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC, bias.descriptor)
+      .set(CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC, epsilon.descriptor)
+      .set(CUDNN_ATTR_OPERATION_NORM_FWD_YDESC, out.descriptor);
+  plan.normalize.add(std::move(operation), "layer normalization");
+  plan.normalize.build(c.made<cudnn_graph::Handle>());
+  plan.normalize_ids = {in.id, scale.id, bias.id, epsilon.id, out.id, mean.id, rstd.id};
+}
+
+std::shared_ptr<void> plan(const assay::Call& c) {
+  auto plan = std::make_shared<Plan>();
+  const int64_t rows = c.axis("rows");
+  if (rows == 0) return plan;
+  plan->epsilon = static_cast<float>(c.number("eps"));
+  plan_addition(c, *plan);
+  plan_normalization(c, *plan);
+  plan->zeros = round_up(static_cast<uint64_t>(rows * c.tensor("y").dl.strides[0]) * 4);
+  plan->library = plan->zeros + (c.has("beta") ? 0 : round_up(c.tensor("gamma").bytes));
+  plan->bytes = plan->library + std::max(plan->add.workspace(), plan->normalize.workspace());
+  return plan;
+}
+
+assay_workspace workspace(const assay::Call& c) {
+  return {c.plan<Plan>().bytes, cudnn_graph::kWorkspaceAlignment, ASSAY_WORKSPACE_ANY};
+}
+
+const char* launch(const assay::Call& c) {
+  const Plan& plan = c.plan<Plan>();
+  if (plan.normalize_ids.empty()) return nullptr;
+  const auto& handle = c.made<cudnn_graph::Handle>();
+  auto* sum = static_cast<std::byte*>(c.workspace());
+  void* const library = sum + plan.library;
+  void* bias = sum + plan.zeros;
+  if (c.has("beta")) {
+    bias = c.address("beta");
+  } else if (cudaMemsetAsync(bias, 0, c.tensor("gamma").bytes, c.stream()) != cudaSuccess) {
+    return assay::last_launch_error();
+  }
+  const char* error =
+      plan.add.run(handle, c.stream(), plan.add_ids, {c.address("x"), c.address("residual"), sum}, library);
+  if (error != nullptr) return error;
+  float epsilon = plan.epsilon;
+  return plan.normalize.run(
+      handle, c.stream(), plan.normalize_ids,
+      {sum, c.address("gamma"), bias, &epsilon, c.address("y"), c.address("mean"), c.address("rstd")}, library);
+}
+
+void describe(const assay::Call& c, const assay::Describe& emit) {
+  const Plan& plan = c.plan<Plan>();
+  emit("library", cudnn_graph::version());
+  if (plan.normalize_ids.empty()) {
+    emit("algorithm", "nothing to do");
+    return;
+  }
+  plan.add.describe("add.", emit);
+  plan.normalize.describe("", emit);
+}
+
+}  // namespace
+
+// Rows and columns: the workspace holds x + residual in f32. pad == 0: the library refuses an output whose rows lie
+// farther apart than its input's (CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH). Of a row with an infinity, whose variance is
+// NaN, the reciprocal deviation is 0; a subnormal mean is 0.
+ASSAY_KERNEL(layernorm_residual, cudnn, .target = "cuda", .plan = plan, .workspace = workspace, .launch = launch,
+             .describe = describe, .create = cudnn_graph::create,
+             .contract = {.interface_version = 1,
+                          .owner = "libraries@assay",
+                          .domain = "dtype in f32 f16 bf16; pad == 0; rows <= 4096; cols <= 8192 | "
+                                    "dtype in f32 f16 bf16; pad == 0; rows <= 65536; cols <= 512",
+                          .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_STREAM,
+                          .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1, .flushes_subnormals = 1},
+                          .nan_policy = ASSAY_NAN_UNSPECIFIED,
+                          .workspace_limit = uint64_t{192} << 20,
+                          .alignment = 16})
