@@ -5,11 +5,13 @@ Do so where there is a CUDA compiler: the table of kernels lists those for CUDA 
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSAY = ROOT / "build" / "bin" / "assay"
 MARKED = re.compile(r"(<!-- (\w+): build/bin/assay list --\2 -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
+WORKSPACE = re.compile(r"^\| (?P<kernel>\S+) \|.*\| (?P<bytes>\d+) bytes at most[^|]*\|[^|]*\|$", re.MULTILINE)
 
 
 def listing(table: str) -> str:
@@ -23,6 +25,10 @@ def rendered(readme: str) -> str:
 
 def without_cuda(readme: str) -> str:
     return re.sub(r"^\|[^|]*\| cuda \|.*\n", "", readme, flags=re.MULTILINE)
+
+
+def workspaces_above(contracts: str, most: int) -> list[str]:
+    return [found["kernel"] for found in WORKSPACE.finditer(contracts) if int(found["bytes"]) > most]
 
 
 def test_tables_are_fresh():
@@ -40,6 +46,19 @@ def test_rows_of_cuda_kernels_are_told_apart():
 def test_a_stale_table_is_noticed():
     stale = "<!-- verdicts: build/bin/assay list --verdicts -->\n| old |\n<!-- end of verdicts -->"
     assert rendered(stale) != stale
+
+
+def test_workspaces_are_within_what_the_policy_allows():  # without a GPU, no run says so of CUDA kernels
+    limits = tomllib.loads((ROOT / "ci/policy/policy.toml").read_text())["limits"]
+    contracts = listing("contracts")
+    assert WORKSPACE.search(contracts)
+    assert workspaces_above(contracts, limits["workspace_bytes"]) == []
+
+
+def test_a_larger_workspace_is_noticed():
+    row = "| gemm/{} | cuda | a \\| b | f32 | same-run | {} | a@b |\n".format
+    contracts = row("a", "4097 bytes at most, may fall back") + row("b", "4096 bytes at most") + row("c", "none")
+    assert workspaces_above(contracts, 4096) == ["gemm/a"]
 
 
 if __name__ == "__main__":

@@ -84,8 +84,8 @@ int best_block_n(const Problem& p, int multiprocessors) {
 
 template <class In>
 void plan_operands(const Call& call, Plan& plan) {
-  plan.operand_a = operand<In>(call, "a", plan.a, plan.m, plan.k, plan.batch);
-  plan.operand_b = operand<In>(call, "b", plan.b, plan.n, plan.k, plan.batch);
+  plan.operand_a = operand<In>(call, "a", plan.a, plan.m, plan.k, plan.batch, kWorkspaceLimit / 2);
+  plan.operand_b = operand<In>(call, "b", plan.b, plan.n, plan.k, plan.batch, kWorkspaceLimit / 2);
 }
 
 template <class T>
@@ -147,14 +147,15 @@ void describe(const Call& call, const assay::Describe& emit) {
 
 const char* unavailable() { return needs_compute_capability(9, 9, "needs compute capability 9.0"); }
 
+// k: of 16-bit operands that must be packed, a tile's lines fill half of the workspace.
 constexpr assay_contract contract_with(const assay_arithmetic& arithmetic) {
   return {.interface_version = 1,
           .owner = kOwner,
-          .domain = "dtype in bf16 f16 e4m3; m <= 2147483392; n <= 2147483392; k <= 4194304; batch <= 2147483392",
+          .domain = "dtype in bf16 f16 e4m3; m <= 2147483392; n <= 2147483392; k <= 524288; batch <= 2147483392",
           .promises = kPromises,
           .arithmetic = arithmetic,
           .nan_policy = ASSAY_NAN_PROPAGATES,
-          .workspace_limit = 2 * (kPieceBytes + kWorkspaceAlignment),
+          .workspace_limit = kWorkspaceLimit,
           .alignment = kAlignment};
 }
 // Units as published; see reference/math/tensor_unit.h.

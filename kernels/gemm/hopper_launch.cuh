@@ -9,7 +9,7 @@
 
 namespace assay::cuda_gemm {
 
-inline constexpr int64_t kPieceBytes = int64_t{1} << 30;  // of a packed operand, at most
+inline constexpr int64_t kWorkspaceLimit = int64_t{256} << 20;  // what both packed operands and all else share
 inline constexpr int64_t kWorkspaceAlignment = 1024;
 
 // One operand: how its lines (rows of op(A), columns of op(B)) are reached.
@@ -29,8 +29,11 @@ struct HopperPlan : Problem {
   EncodeTiled encode = nullptr;
 };
 
+// `piece_bytes`, a multiple of kWorkspaceAlignment, are packed at a time at most. The contract's domain keeps k such
+// that kBlockM lines fit.
 template <class T>
-Operand operand(const Call& call, const char* name, const Matrix& given, int64_t lines, int64_t k, int64_t batch) {
+Operand operand(const Call& call, const char* name, const Matrix& given, int64_t lines, int64_t k, int64_t batch,
+                int64_t piece_bytes) {
   Operand o{.given = given, .k_major = given.column_stride == 1};
   const Plane plane = o.k_major ? Plane{nullptr, lines, k, batch, given.row_stride, given.batch_stride}
                                 : Plane{nullptr, k, lines, batch, given.column_stride, given.batch_stride};
@@ -40,7 +43,7 @@ Operand operand(const Call& call, const char* name, const Matrix& given, int64_t
   if (!o.packed) return o;
   o.k_major = true;
   const int64_t line_bytes = packed_stride<T>(k) * int64_t{sizeof(T)};
-  const int64_t fit = std::max<int64_t>(kPieceBytes / line_bytes / kBlockM, 1) * kBlockM;
+  const int64_t fit = piece_bytes / line_bytes / kBlockM * kBlockM;
   o.lines_of_piece = std::min(lines, fit);
   o.matrices_of_piece = std::clamp<int64_t>(fit / std::max<int64_t>(lines, 1), 1, batch);
   o.workspace_bytes = round_up(o.lines_of_piece * o.matrices_of_piece * line_bytes, kWorkspaceAlignment);

@@ -55,12 +55,20 @@ struct Plan : HopperPlan {
   int64_t rows_at = 0, columns_at = 0, scales_at = 0, workspace_bytes = 0;
 };
 
-void lay_out_workspace(Plan& plan) {
-  const auto after = [](int64_t at, int64_t bytes) { return at + round_up(bytes, kWorkspaceAlignment); };
+// Operands that must be packed share what the terms leave.
+void lay_out_workspace(const Call& call, Plan& plan) {
+  const auto aligned = [](int64_t bytes) { return round_up(bytes, kWorkspaceAlignment); };
+  const int64_t row_bytes = aligned(plan.zero_b == 0 ? 0 : plan.m * int64_t{sizeof(uint32_t)});
+  const int64_t column_bytes = aligned(round_up(plan.n, 2) * int64_t{sizeof(Column)});
+  const int64_t scale_bytes = aligned(round_up(plan.n, 2) * int64_t{sizeof(double)});
+  const int64_t left = kWorkspaceLimit - row_bytes - column_bytes - scale_bytes;
+  const int64_t piece_bytes = left / 2 / kWorkspaceAlignment * kWorkspaceAlignment;
+  plan.operand_a = operand<int8_t>(call, "a", plan.a, plan.m, plan.k, 1, piece_bytes);
+  plan.operand_b = operand<int8_t>(call, "b", plan.b, plan.n, plan.k, 1, piece_bytes);
   plan.rows_at = plan.operand_a.workspace_bytes + plan.operand_b.workspace_bytes;
-  plan.columns_at = after(plan.rows_at, plan.zero_b == 0 ? 0 : plan.m * int64_t{sizeof(uint32_t)});
-  plan.scales_at = after(plan.columns_at, round_up(plan.n, 2) * int64_t{sizeof(Column)});
-  plan.workspace_bytes = after(plan.scales_at, round_up(plan.n, 2) * int64_t{sizeof(double)});
+  plan.columns_at = plan.rows_at + row_bytes;
+  plan.scales_at = plan.columns_at + column_bytes;
+  plan.workspace_bytes = plan.scales_at + scale_bytes;
 }
 
 std::shared_ptr<void> make_plan(const Call& call) {
@@ -79,12 +87,10 @@ std::shared_ptr<void> make_plan(const Call& call) {
   plan->per_channel = call.word("scales") == "channel";
   plan->multiprocessors = multiprocessors();
   plan->encode = encode_tiled();
-  plan->operand_a = operand<int8_t>(call, "a", plan->a, plan->m, plan->k, 1);
-  plan->operand_b = operand<int8_t>(call, "b", plan->b, plan->n, plan->k, 1);
   plan->lines_a = lines(call, "a", plan->a, plan->m, plan->k, 1, 1);
   plan->lines_b = lines(call, "b", plan->b, plan->n, plan->zero_a == 0 ? 0 : plan->k, 1, 1);
   plan->wide_stores = takes_wide_stores(*plan, call.tensor("y").alignment, 1);
-  lay_out_workspace(*plan);
+  lay_out_workspace(call, *plan);
   allow_shared_memory<Product>();
   return plan;
 }
@@ -147,17 +153,18 @@ const char* unavailable() { return needs_compute_capability(9, 9, "needs compute
 
 }  // namespace
 
-// Within the domain every result fits 32 bits: differences are within +-255, or +-128 without zero points. The
-// workspace takes two packed pieces, 4 bytes a row and 16 a column.
+// Within the domain every result fits 32 bits: differences are within +-255, or +-128 without zero points. Terms of
+// rows (4 bytes) and columns (16) leave at least 32 MiB of the workspace for each packed operand, of which a tile's
+// lines take 16 at most.
 ASSAY_KERNEL(gemm_int8, hopper, .target = "cuda", .plan = make_plan, .workspace = workspace, .launch = launch,
              .describe = describe, .unavailable = unavailable,
              .contract = {.interface_version = 1,
                           .owner = kOwner,
-                          .domain = "dtype in i8; m <= 134217728; n <= 33554432; k <= 33025; za >= -128; za <= 127;"
+                          .domain = "dtype in i8; m <= 33554432; n <= 4194304; k <= 33025; za >= -128; za <= 127;"
                                     " zb >= -128; zb <= 127"
-                                    " | dtype in i8; m <= 134217728; n <= 33554432; k <= 131071; za == 0; zb == 0",
+                                    " | dtype in i8; m <= 33554432; n <= 4194304; k <= 131071; za == 0; zb == 0",
                           .promises = kPromises,
                           .arithmetic = {.accumulator = ASSAY_ACC_I32, .split_k = 1, .intermediate = ASSAY_ACC_F64},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
-                          .workspace_limit = (uint64_t{7} << 29) + 8 * uint64_t{kWorkspaceAlignment},
+                          .workspace_limit = kWorkspaceLimit,
                           .alignment = kAlignment})

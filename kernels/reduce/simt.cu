@@ -217,7 +217,7 @@ constexpr assay_contract contract(int32_t accumulator, Depth depth) {
                          .split_k = 1,
                          .partial_type = accumulator},
           .nan_policy = ASSAY_NAN_PROPAGATES,
-          .workspace_limit = uint64_t{1} << 30};
+          .workspace_limit = uint64_t{256} << 20};
 }
 
 Level first_level(const Call& c) {
@@ -257,7 +257,7 @@ std::shared_ptr<void> plan(const Call& c) {
     level.in_n = level.inner;
   }
   plan->contract = contract(accumulator_of(element), declared(c.axis("n"), depth));
-  if (plan->workspace_bytes > plan->contract.workspace_limit) throw Refusal("the workspace would be above 1 GiB");
+  if (plan->workspace_bytes > plan->contract.workspace_limit) throw Refusal("the workspace would be above 256 MiB");
   return plan;
 }
 
