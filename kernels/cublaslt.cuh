@@ -83,8 +83,9 @@ class Matmul {
   // Throws Refusal with the library's status when it has no algorithm for the problem.
   Matmul(const Handle& handle, const Problem& problem) {
     require(cublasLtMatmulDescCreate(description_.out(), problem.compute, problem.scale), "cublasLtMatmulDescCreate");
-    describe_operand(CUBLASLT_MATMUL_DESC_TRANSA, problem.b);
-    describe_operand(CUBLASLT_MATMUL_DESC_TRANSB, problem.a);
+    set(CUBLASLT_MATMUL_DESC_TRANSA, problem.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, problem.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{0});  // of 8-bit floats: sums are promoted on their way
     lay_out(a_, problem.a, problem.batch);
     lay_out(b_, problem.b, problem.batch);
     lay_out(c_, problem.c, problem.batch);
@@ -127,9 +128,9 @@ class Matmul {
   }
 
  private:
-  void describe_operand(cublasLtMatmulDescAttributes_t attribute, const Matrix& m) {
-    const cublasOperation_t operation = m.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    require(cublasLtMatmulDescSetAttribute(description_.get(), attribute, &operation, sizeof operation),
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, T value) {
+    require(cublasLtMatmulDescSetAttribute(description_.get(), attribute, &value, sizeof value),
             "cublasLtMatmulDescSetAttribute");
   }
 

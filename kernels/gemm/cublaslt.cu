@@ -1,4 +1,4 @@
-// gemm by cuBLASLt: bf16 and f16 on tensor cores with f32 sums, f32 without TF32, f64.
+// gemm by cuBLASLt: e4m3, bf16 and f16 on tensor cores with f32 sums, f32 without TF32, f64.
 #include <optional>
 
 #include "cublaslt.cuh"
@@ -11,8 +11,14 @@ using cublas_gemm::Scalar;
 constexpr assay_contract kContract = {.interface_version = 1,
                                       .owner = "libraries@assay",
                                       // It multiplies by alpha = 0 with most algorithms, which makes a NaN in a or b,
-                                      // not to be read then, NaN in c; it promises nothing else.
-                                      .domain = "dtype in f64 f32 f16 bf16; alpha != 0; batch <= 2147483647",
+                                      // not to be read then, NaN in c; it promises nothing else. It takes e4m3 along
+                                      // K alone, in lines and at addresses that are multiples of 16 bytes (cuBLAS
+                                      // documentation, cublasLtMatmul(), "FP8 kernels").
+                                      .domain =
+                                          "dtype in f64 f32 f16 bf16; alpha != 0; batch <= 2147483647 | "
+                                          "dtype in e4m3; ta in n; tb in t; k >= 16; k multiple of 16; "
+                                          "n multiple of 16; pad_a multiple of 16; pad_b multiple of 16; "
+                                          "pad_c multiple of 16; offset == 0; alpha != 0; batch <= 2147483647",
                                       .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_STREAM,
                                       .arithmetic = cublas_gemm::arithmetic_of("f16"),
                                       .nan_policy = ASSAY_NAN_PROPAGATES,
