@@ -1,5 +1,8 @@
 // layernorm_residual by two cuDNN graphs: x + residual in f32 into the workspace, and layer normalization of it, which
-// writes y, mean and the reciprocal deviation. Without a bias the library gets zeros for one.
+// writes y, mean and the reciprocal deviation. Without a bias the library gets zeros for one. Rows that lie apart do so
+// in the workspace too, since the library refuses an output whose rows lie farther apart than its input's
+// (CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH). Where it refuses that as well, it normalizes dense rows, and a third graph
+// copies them to y, which is described.
 #include "cudnn_graph.cuh"
 
 namespace {
@@ -9,16 +12,18 @@ using cudnn_graph::Graph;
 using cudnn_graph::Tensor;
 
 struct Plan {
-  Graph add, normalize;
-  std::vector<int64_t> add_ids, normalize_ids;  // none: there is nothing to write
-  uint64_t zeros = 0, library = 0, bytes = 0;   // offsets in the workspace, and its size; the sum is at 0
+  int64_t stride = 0;  // of rows in the workspace
+  Graph add, normalize, copy;
+  std::vector<int64_t> add_ids, normalize_ids;            // none: there is nothing to write
+  std::vector<int64_t> copy_ids;                          // none: y is written at once
+  uint64_t zeros = 0, dense = 0, library = 0, bytes = 0;  // offsets in the workspace, and its size; the sum is at 0
   float epsilon = 0;
+  std::string refused;  // why y is not written at once
 };
 
-uint64_t round_up(uint64_t bytes) {
-  return (bytes + cudnn_graph::kWorkspaceAlignment - 1) / cudnn_graph::kWorkspaceAlignment *
-         cudnn_graph::kWorkspaceAlignment;
-}
+constexpr uint64_t kInWorkspace = cudnn_graph::kWorkspaceAlignment;
+
+uint64_t round_up(uint64_t bytes) { return (bytes + kInWorkspace - 1) / kInWorkspace * kInWorkspace; }
 
 void plan_addition(const assay::Call& c, Plan& plan) {
   const int64_t rows = c.axis("rows"), cols = c.axis("cols");
@@ -28,8 +33,8 @@ void plan_addition(const assay::Call& c, Plan& plan) {
     return plan.add.tensor(cudnn_graph::type_of(t.dl.dtype), {1, rows, cols}, {rows * stride, stride, 1}, t.alignment);
   };
   const Tensor x = matrix("x"), residual = matrix("residual");
-  const int64_t stride = c.tensor("y").dl.strides[0];
-  const Tensor sum = plan.add.tensor(CUDNN_DATA_FLOAT, {1, rows, cols}, {rows * stride, stride, 1}, 256);
+  const Tensor sum =
+      plan.add.tensor(CUDNN_DATA_FLOAT, {1, rows, cols}, {rows * plan.stride, plan.stride, 1}, kInWorkspace);
   plan.add.pointwise(CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, x, &residual, sum);
   plan.add.build(c.made<cudnn_graph::Handle>());
   plan.add_ids = {x.id, residual.id, sum.id};
@@ -37,8 +42,8 @@ void plan_addition(const assay::Call& c, Plan& plan) {
 
 void plan_normalization(const assay::Call& c, Plan& plan) {
   const int64_t rows = c.axis("rows"), cols = c.axis("cols");
-  const auto matrix = [&](cudnnDataType_t type, int64_t stride, uint64_t alignment) {
-    return plan.normalize.tensor(type, {rows, cols, 1, 1}, {stride, 1, stride, stride}, alignment);
+  const auto matrix = [&](cudnnDataType_t type, uint64_t alignment) {
+    return plan.normalize.tensor(type, {rows, cols, 1, 1}, {plan.stride, 1, plan.stride, plan.stride}, alignment);
   };
   const auto vector = [&](cudnnDataType_t type, uint64_t alignment) {
     return plan.normalize.tensor(type, {1, cols, 1, 1}, {cols, 1, cols, cols}, alignment);
@@ -48,9 +53,10 @@ void plan_normalization(const assay::Call& c, Plan& plan) {
   };
   const assay_tensor &y = c.tensor("y"), &gamma = c.tensor("gamma");
   const cudnnDataType_t type = cudnn_graph::type_of(y.dl.dtype);
-  const Tensor in = matrix(CUDNN_DATA_FLOAT, y.dl.strides[0], 256), out = matrix(type, y.dl.strides[0], y.alignment);
+  const bool at_once = plan.stride == y.dl.strides[0];
+  const Tensor in = matrix(CUDNN_DATA_FLOAT, kInWorkspace), out = matrix(type, at_once ? y.alignment : kInWorkspace);
   const Tensor scale = vector(type, gamma.alignment);
-  const Tensor bias = vector(type, c.has("beta") ? c.tensor("beta").alignment : 256);
+  const Tensor bias = vector(type, c.has("beta") ? c.tensor("beta").alignment : kInWorkspace);
   const Tensor mean = statistic("mean"), rstd = statistic("rstd");
   const Tensor epsilon = plan.normalize.scalar(CUDNN_DATA_FLOAT, 4);
   Descriptor operation(CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR);
@@ -68,17 +74,47 @@ void plan_normalization(const assay::Call& c, Plan& plan) {
   plan.normalize_ids = {in.id, scale.id, bias.id, epsilon.id, out.id, mean.id, rstd.id};
 }
 
-std::shared_ptr<void> plan(const assay::Call& c) {
+void plan_copy(const assay::Call& c, Plan& plan) {
+  const int64_t rows = c.axis("rows"), cols = c.axis("cols");
+  const assay_tensor& y = c.tensor("y");
+  const auto matrix = [&](int64_t stride, uint64_t alignment) {
+    return plan.copy.tensor(cudnn_graph::type_of(y.dl.dtype), {1, rows, cols}, {rows * stride, stride, 1}, alignment);
+  };
+  const Tensor from = matrix(plan.stride, kInWorkspace), to = matrix(y.dl.strides[0], y.alignment);
+  plan.copy.pointwise(CUDNN_POINTWISE_IDENTITY, CUDNN_DATA_FLOAT, from, nullptr, to);
+  plan.copy.build(c.made<cudnn_graph::Handle>());
+  plan.copy_ids = {from.id, to.id};
+}
+
+std::shared_ptr<Plan> plan_with(const assay::Call& c, int64_t stride) {
   auto plan = std::make_shared<Plan>();
-  const int64_t rows = c.axis("rows");
-  if (rows == 0) return plan;
+  const assay_tensor& y = c.tensor("y");
+  const auto elements = static_cast<uint64_t>(c.axis("rows") * stride);
+  plan->stride = stride;
   plan->epsilon = static_cast<float>(c.number("eps"));
   plan_addition(c, *plan);
   plan_normalization(c, *plan);
-  plan->zeros = round_up(static_cast<uint64_t>(rows * c.tensor("y").dl.strides[0]) * 4);
-  plan->library = plan->zeros + (c.has("beta") ? 0 : round_up(c.tensor("gamma").bytes));
-  plan->bytes = plan->library + std::max(plan->add.workspace(), plan->normalize.workspace());
+  const bool at_once = stride == y.dl.strides[0];
+  if (!at_once) plan_copy(c, *plan);
+  plan->zeros = round_up(elements * 4);
+  plan->dense = plan->zeros + (c.has("beta") ? 0 : round_up(c.tensor("gamma").bytes));
+  plan->library = plan->dense + (at_once ? 0 : round_up(elements * y.dl.dtype.bits / 8));
+  plan->bytes = plan->library + std::max({plan->add.workspace(), plan->normalize.workspace(),
+                                          at_once ? uint64_t{0} : plan->copy.workspace()});
   return plan;
+}
+
+std::shared_ptr<void> plan(const assay::Call& c) {
+  if (c.axis("rows") == 0) return std::make_shared<Plan>();
+  const int64_t apart = c.tensor("y").dl.strides[0], cols = c.axis("cols");
+  try {
+    return plan_with(c, apart);
+  } catch (const assay::Refusal& refusal) {
+    if (apart == cols) throw;
+    std::shared_ptr<Plan> plan = plan_with(c, cols);
+    plan->refused = refusal.reason;
+    return plan;
+  }
 }
 
 assay_workspace workspace(const assay::Call& c) {
@@ -101,9 +137,12 @@ const char* launch(const assay::Call& c) {
       plan.add.run(handle, c.stream(), plan.add_ids, {c.address("x"), c.address("residual"), sum}, library);
   if (error != nullptr) return error;
   float epsilon = plan.epsilon;
-  return plan.normalize.run(
-      handle, c.stream(), plan.normalize_ids,
-      {sum, c.address("gamma"), bias, &epsilon, c.address("y"), c.address("mean"), c.address("rstd")}, library);
+  void* const y = plan.copy_ids.empty() ? c.address("y") : sum + plan.dense;
+  error =
+      plan.normalize.run(handle, c.stream(), plan.normalize_ids,
+                         {sum, c.address("gamma"), bias, &epsilon, y, c.address("mean"), c.address("rstd")}, library);
+  if (error != nullptr || plan.copy_ids.empty()) return error;
+  return plan.copy.run(handle, c.stream(), plan.copy_ids, {y, c.address("y")}, library);
 }
 
 void describe(const assay::Call& c, const assay::Describe& emit) {
@@ -115,19 +154,23 @@ void describe(const assay::Call& c, const assay::Describe& emit) {
   }
   plan.add.describe("add.", emit);
   plan.normalize.describe("", emit);
+  if (plan.copy_ids.empty()) return;
+  plan.copy.describe("copy.", emit);
+  emit("copied", "y, after the library refused rows that lie apart: " + plan.refused);
 }
 
 }  // namespace
 
-// Rows and columns: the workspace holds x + residual in f32. pad == 0: the library refuses an output whose rows lie
-// farther apart than its input's (CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH). Of a row with an infinity, whose variance is
-// NaN, the reciprocal deviation is 0; a subnormal mean is 0.
+// Rows and columns: the workspace holds x + residual in f32, and y where it is copied. Of a row with an infinity, whose
+// variance is NaN, the reciprocal deviation is 0; a subnormal mean is 0.
 ASSAY_KERNEL(layernorm_residual, cudnn, .target = "cuda", .plan = plan, .workspace = workspace, .launch = launch,
              .describe = describe, .create = cudnn_graph::create,
              .contract = {.interface_version = 1,
                           .owner = "libraries@assay",
                           .domain = "dtype in f32 f16 bf16; pad == 0; rows <= 4096; cols <= 8192 | "
-                                    "dtype in f32 f16 bf16; pad == 0; rows <= 65536; cols <= 512",
+                                    "dtype in f32 f16 bf16; pad == 0; rows <= 65536; cols <= 512 | "
+                                    "dtype in f32 f16 bf16; pad <= 64; rows <= 2048; cols <= 8192 | "
+                                    "dtype in f32 f16 bf16; pad <= 64; rows <= 32768; cols <= 512",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_STREAM,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1, .flushes_subnormals = 1},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
