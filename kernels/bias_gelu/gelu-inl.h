@@ -1,7 +1,8 @@
 // GELU on vectors: x P(x), with P the normal distribution function (erf form) or its tanh approximation.
 //
 // Float: P(x) = 1/2 + x p(x^2), with p a minimax polynomial (Remez) up to where P is 0 or 1 to within 2^-24. No exp and
-// no division, so that the kernel keeps up with memory; the left tail cancels, as the sum 1 + erf does.
+// no division, so that the kernel keeps up with memory; the left tail cancels, as the sum 1 + erf does. With AVX-512:
+// gelu_table-inl.h.
 // Double, for which p would need degree 40: through the tail t = P(-|x|) = E W, a product without cancellation; x t for
 // negative x, x (1 - t) for the others.
 //   erf:  E = exp(-x^2/2), W = exp(x^2/2) erfc(|x|/sqrt 2)/2 = q((|x| - c)/(|x| + c))/(|x| + c), q the minimax
@@ -9,8 +10,8 @@
 //   tanh: E = exp(-2w), W = 1/(1 + E), w = sqrt(2/pi) (|x| + 0.044715 |x|^3)
 //
 // Largest error in units of 4u (|x| + |y|), with and without fused multiply-add: over every float from 2^-12 to 8, erf
-// 0.51 and 0.64, tanh 0.39 and 0.48; over 4 million doubles, erf 0.77 and 0.91, tanh 0.29. Measured by
-// simd_math_exhaustive_test.
+// 0.51 and 0.64, tanh 0.39 and 0.48, by AVX-512's tables 0.76 and 0.54; over 4 million doubles, erf 0.77 and 0.91, tanh
+// 0.29. Measured by simd_math_exhaustive_test.
 #if defined(ASSAY_KERNELS_BIAS_GELU_GELU_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_KERNELS_BIAS_GELU_GELU_INL_H
 #undef ASSAY_KERNELS_BIAS_GELU_GELU_INL_H
@@ -18,14 +19,15 @@
 #define ASSAY_KERNELS_BIAS_GELU_GELU_INL_H
 #endif
 
+#include <type_traits>
+
+#include "bias_gelu/gelu_table-inl.h"
 #include "common/exp-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-enum class GeluForm { erf, tanh };
 
 template <GeluForm kForm>
 struct FloatConstants;
@@ -110,6 +112,11 @@ HWY_INLINE hn::Vec<D> double_gelu(D d, hn::Vec<D> x) {
 
 template <GeluForm kForm, class D>
 HWY_INLINE hn::Vec<D> gelu(D d, hn::Vec<D> x) {
+#if ASSAY_HAS_GELU_TABLE
+  if constexpr (std::is_same_v<hn::Vec<D>, hn::Vec<hn::ScalableTag<float>>>) {
+    return hn::Vec<D>{table_gelu<kForm>(x.raw)};
+  }
+#endif
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
     return float_gelu<kForm>(d, x);
   } else {

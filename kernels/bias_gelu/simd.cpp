@@ -41,6 +41,9 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 
 const char* bias_gelu_isa() { return hwy::TargetName(HWY_TARGET); }
+const char* bias_gelu_float_algorithm() {
+  return ASSAY_HAS_GELU_TABLE ? "tail by cubics of 31 intervals" : "odd polynomial, clamped";
+}
 
 template <class T>
 struct Piece {
@@ -127,6 +130,7 @@ namespace {
 
 HWY_EXPORT(bias_gelu_pieces);
 HWY_EXPORT(bias_gelu_isa);
+HWY_EXPORT(bias_gelu_float_algorithm);
 
 constexpr int64_t kPiece = 8192;
 
@@ -168,7 +172,7 @@ const char* launch(const Call& c) {
 
 void describe(const Call& c, const Describe& emit) {
   const bool wide = element_of(c, "x") == Element::f64;
-  emit("algorithm", wide ? "tail through exp" : "odd polynomial, clamped");
+  emit("algorithm", wide ? "tail through exp" : HWY_DYNAMIC_DISPATCH(bias_gelu_float_algorithm)());
   emit("isa", HWY_DYNAMIC_DISPATCH(bias_gelu_isa)());
   emit("reduction", "none");
 }
