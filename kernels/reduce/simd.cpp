@@ -24,14 +24,18 @@
 #define ASSAY_KERNELS_REDUCE_SIMD
 namespace assay::simd {
 
-// Columns reduced together: rows of a panel are whole cache lines, and its partial sums stay in the level-1 cache.
-inline constexpr int64_t kPanel = 512;
+// Columns reduced together: memory is read in pieces of some KiB, and a panel's partial sums stay in the level-1 cache.
+inline constexpr int64_t kPanel = 2048;
 // Terms a chunk. Combining chunks in order adds one level each, which n / 32 levels more than pay for.
 inline constexpr int64_t kRowChunk = 1 << 15;
-inline constexpr int64_t kColumnChunk = 1 << 12;
-// Rows of a panel that are combined pairwise before they meet the partial sums, and how many times.
-inline constexpr int64_t kTreeRows = 8;
-inline constexpr int64_t kBlockRows = 64;
+inline constexpr int64_t kColumnChunk = 1 << 9;
+// Rows of a panel that are combined pairwise before they meet the partial sums, which then is done kBlockRows /
+// kTreeRows times. More rows side by side than that push each other out of the level-1 cache, where they come to lie in
+// the same set.
+inline constexpr int64_t kTreeRows = 4;
+inline constexpr int64_t kBlockRows = 32;
+// Partial sums are kept in pairs of vectors (pair-inl.h); this many are whole pairs of any instruction set.
+inline constexpr int64_t kWholePairs = 32;
 
 struct ReduceTasks {
   Element element;
@@ -41,7 +45,8 @@ struct ReduceTasks {
   int64_t outer, n, inner;
   int64_t x_outer, x_n, y_outer;  // strides, elements
   int64_t panels, chunk, chunks;  // columns are cut into panels, n into chunks
-  void* partials;                 // [outer, inner, chunks] of the computing type; null: one task does all chunks
+  int64_t padded;                 // inner in whole pairs
+  void* partials;                 // [outer, chunks, padded] of the computing type; null: one task does all chunks
 };
 
 }  // namespace assay::simd
@@ -94,66 +99,91 @@ ComputeOf<T> row_chunk(const ReduceTasks& p, int64_t outer, int64_t chunk) {
 
 // ---- inner > 1 ----
 
-// Rows 0 to kTreeRows - 1 of one vector of columns, pairwise.
-template <class Combine, class LoadRow>
-HWY_INLINE auto tree(Combine combine, LoadRow row) {
-  static_assert(kTreeRows == 8);
-  return combine(combine(combine(row(0), row(1)), combine(row(2), row(3))),
-                 combine(combine(row(4), row(5)), combine(row(6), row(7))));
+// Pairs of partial sums, in the order in which load_pair gives their columns.
+template <class C>
+HWY_INLINE Pair<hn::ScalableTag<C>> load_sums(const C* from) {
+  const hn::ScalableTag<C> d;
+  return {hn::LoadU(d, from), hn::LoadU(d, from + hn::Lanes(d))};
+}
+
+template <class C>
+HWY_INLINE void store_sums(const Pair<hn::ScalableTag<C>>& p, C* to) {
+  const hn::ScalableTag<C> d;
+  hn::StoreU(p.first, d, to);
+  hn::StoreU(p.second, d, to + hn::Lanes(d));
+}
+
+template <class C>
+constexpr int64_t pair_of() {
+  return 2 * static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<C>()));
+}
+
+template <class Combine, class C>
+HWY_INLINE void clear_sums(int64_t width, C* sums) {
+  const auto nothing = Combine().identity(hn::ScalableTag<C>());
+  for (int64_t j = 0; j < width; j += pair_of<C>()) store_sums({nothing, nothing}, sums + j);
+}
+
+template <class Combine, class C>
+HWY_INLINE void add_sums(const C* sums, int64_t width, C* into) {
+  const hn::ScalableTag<C> d;
+  for (int64_t j = 0; j < width; j += pair_of<C>()) {
+    store_sums(each(d, load_sums(into + j), load_sums(sums + j), Combine()), into + j);
+  }
+}
+
+// Rows 0 to kTreeRows - 1 of one pair of columns, pairwise.
+template <class D, class Combine, class LoadRow>
+HWY_INLINE Pair<D> tree(D d, Combine combine, LoadRow row) {
+  static_assert(kTreeRows == 4);
+  return each(d, each(d, row(0), row(1), combine), each(d, row(2), row(3), combine), combine);
 }
 
 // Combines `rows` rows of a panel of `width` columns into into[], all columns alike: first the rows among themselves.
 template <class Combine, class T>
 HWY_INLINE void add_rows(const T* x, int64_t stride, int64_t rows, int64_t width, ComputeOf<T>* into) {
-  const hn::ScalableTag<ComputeOf<T>> d;
+  using C = ComputeOf<T>;
+  const hn::ScalableTag<C> d;
   const Combine combine;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  constexpr int64_t kTwo = pair_of<C>(), kAhead = (1 << 10) / static_cast<int64_t>(sizeof(T));
+  const auto add = [&](int64_t j, auto row)
+                       HWY_ATTR { store_sums(each(d, load_sums(into + j), tree(d, combine, row), combine), into + j); };
   int64_t j = 0;
-  const auto add = [&](auto row)
-                       HWY_ATTR { hn::Store(combine(hn::Load(d, into + j), tree(combine, row)), d, into + j); };
   if (rows == kTreeRows) {
-    for (; j + lanes <= width; j += lanes) {
-      add([&](int64_t row) HWY_ATTR {
+    for (; j + kTwo <= width; j += kTwo) {
+      // Past the panel's end come the next rows.
+      const int64_t later = j + kAhead < width ? kAhead : kTreeRows * stride + kAhead - width;
+      add(j, [&](int64_t row) HWY_ATTR {
         const T* from = x + row * stride + j;
-        fetch_ahead(from, kTreeRows * stride * static_cast<int64_t>(sizeof(T)));
-        return load(d, from);
+        fetch_pair(d, from, later * static_cast<int64_t>(sizeof(T)));
+        return load_pair(d, from);
       });
     }
-    if (j < width) {
-      const auto count = static_cast<size_t>(width - j);
-      add([&](int64_t row) HWY_ATTR { return load_n(d, x + row * stride + j, count); });
-    }
-    return;
   }
-  for (; j < width; j += lanes) {
-    const auto count = static_cast<size_t>(HWY_MIN(lanes, width - j));
-    add([&](int64_t row)
-            HWY_ATTR { return row < rows ? load_n(d, x + row * stride + j, count) : combine.identity(d); });
+  const auto nothing = combine.identity(d);
+  for (; j < width; j += kTwo) {
+    const auto count = static_cast<size_t>(HWY_MIN(kTwo, width - j));
+    add(j, [&](int64_t row) HWY_ATTR {
+      return row < rows ? load_pair_n(d, x + row * stride + j, count) : Pair<hn::ScalableTag<C>>{nothing, nothing};
+    });
   }
 }
 
 // One chunk of one panel into total[], with the order of terms depending on their row alone.
 template <class Combine, class T>
 HWY_INLINE void add_chunk(const T* x, int64_t stride, int64_t rows, int64_t width, ComputeOf<T>* total) {
-  const hn::ScalableTag<ComputeOf<T>> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const Combine combine;
   HWY_ALIGN ComputeOf<T> sum[kPanel];
   HWY_ALIGN ComputeOf<T> block[kPanel];
-  for (int64_t j = 0; j < width; j += lanes) hn::Store(combine.identity(d), d, sum + j);
+  clear_sums<Combine>(width, sum);
   for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
-    for (int64_t j = 0; j < width; j += lanes) hn::Store(combine.identity(d), d, block + j);
+    clear_sums<Combine>(width, block);
     const int64_t end = HWY_MIN(rows, begin + kBlockRows);
     for (int64_t row = begin; row < end; row += kTreeRows) {
       add_rows<Combine>(x + row * stride, stride, HWY_MIN(kTreeRows, end - row), width, block);
     }
-    for (int64_t j = 0; j < width; j += lanes) {
-      hn::Store(combine(hn::Load(d, sum + j), hn::Load(d, block + j)), d, sum + j);
-    }
+    add_sums<Combine>(block, width, sum);
   }
-  for (int64_t j = 0; j < width; j += lanes) {
-    hn::Store(combine(hn::Load(d, total + j), hn::Load(d, sum + j)), d, total + j);
-  }
+  add_sums<Combine>(sum, width, total);
 }
 
 // ---- tasks ----
@@ -162,10 +192,9 @@ HWY_INLINE void add_chunk(const T* x, int64_t stride, int64_t rows, int64_t widt
 template <class T, class Combine>
 void reduce_chunks(const ReduceTasks& p, int64_t outer, int64_t column, int64_t width, int64_t first, int64_t last,
                    ComputeOf<T>* total) {
-  const hn::ScalableTag<ComputeOf<T>> d;
   const hn::CappedTag<ComputeOf<T>, 1> one;
   const Combine combine;
-  for (int64_t j = 0; j < width; j += static_cast<int64_t>(hn::Lanes(d))) hn::Store(combine.identity(d), d, total + j);
+  clear_sums<Combine>(width, total);
   for (int64_t chunk = first; chunk < last; ++chunk) {
     if (p.inner == 1) {
       const auto partial = hn::Set(one, row_chunk<T, Combine>(p, outer, chunk));
@@ -180,11 +209,17 @@ void reduce_chunks(const ReduceTasks& p, int64_t outer, int64_t column, int64_t 
 // to[0, width) = total[0, width), rounded.
 template <class T>
 void write_out(const ComputeOf<T>* total, int64_t width, T* to) {
-  const hn::ScalableTag<ComputeOf<T>> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t j = 0; j < width; j += lanes) {
-    store_n(d, hn::Load(d, total + j), to + j, static_cast<size_t>(HWY_MIN(lanes, width - j)));
-  }
+  using C = ComputeOf<T>;
+  const hn::ScalableTag<C> d;
+  int64_t j = 0;
+  for (; j + pair_of<C>() <= width; j += pair_of<C>()) store_pair(d, load_sums(total + j), to + j);
+  if (j < width) store_pair_n(d, load_sums(total + j), to + j, static_cast<size_t>(width - j));
+}
+
+// The partial sums of one chunk of one panel.
+template <class C>
+C* partial_of(const ReduceTasks& p, int64_t outer, int64_t chunk, int64_t column) {
+  return static_cast<C*>(p.partials) + (outer * p.chunks + chunk) * p.padded + column;
 }
 
 template <class T, class Combine>
@@ -200,30 +235,22 @@ void reduce_of(const ReduceTasks& p, int64_t begin, int64_t end) {
       reduce_chunks<T, Combine>(p, outer, column, width, 0, p.chunks, total);
       write_out(total, width, static_cast<T*>(p.y) + outer * p.y_outer + column);
     } else {
-      reduce_chunks<T, Combine>(p, outer, column, width, chunk, chunk + 1, total);
-      write_out(total, width, static_cast<ComputeOf<T>*>(p.partials) + (outer * p.chunks + chunk) * p.inner + column);
+      reduce_chunks<T, Combine>(p, outer, column, width, chunk, chunk + 1,
+                                partial_of<ComputeOf<T>>(p, outer, chunk, column));
     }
   }
 }
 
 template <class T, class Combine>
 void combine_of(const ReduceTasks& p, int64_t begin, int64_t end) {
-  const hn::ScalableTag<ComputeOf<T>> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const Combine combine;
   HWY_ALIGN ComputeOf<T> total[kPanel];
   for (int64_t task = begin; task < end; ++task) {
     const int64_t column = task % p.panels * kPanel;
     const int64_t outer = task / p.panels;
     const int64_t width = HWY_MIN(kPanel, p.inner - column);
-    for (int64_t j = 0; j < width; j += lanes) hn::Store(combine.identity(d), d, total + j);
+    clear_sums<Combine>(width, total);
     for (int64_t chunk = 0; chunk < p.chunks; ++chunk) {
-      const auto* partial =
-          static_cast<const ComputeOf<T>*>(p.partials) + (outer * p.chunks + chunk) * p.inner + column;
-      for (int64_t j = 0; j < width; j += lanes) {
-        const auto count = static_cast<size_t>(HWY_MIN(lanes, width - j));
-        hn::Store(combine(hn::Load(d, total + j), load_n(d, partial + j, count)), d, total + j);
-      }
+      add_sums<Combine>(partial_of<ComputeOf<T>>(p, outer, chunk, column), width, total);
     }
     write_out(total, width, static_cast<T*>(p.y) + outer * p.y_outer + column);
   }
@@ -284,13 +311,14 @@ Plan plan_of(const Call& c) {
   p.y = y.data;
   p.y_outer = y.stride;
   p.panels = (p.inner + kPanel - 1) / kPanel;
+  p.padded = (p.inner + kWholePairs - 1) / kWholePairs * kWholePairs;
   p.chunk = p.inner == 1 ? kRowChunk : kColumnChunk;
   p.chunks = (p.n + p.chunk - 1) / p.chunk;
   const int64_t whole_tasks = p.outer * p.panels;
   const int64_t bytes = p.outer * p.n * p.inner * bytes_of(p.element);
   plan.split = p.chunks > 1 && c.threads() > 1 && whole_tasks < 4 * c.threads();
   plan.threads = useful_threads(c.threads(), plan.split ? whole_tasks * p.chunks : whole_tasks, bytes);
-  plan.workspace_bytes = plan.split ? p.outer * p.chunks * p.inner * (p.element == Element::f64 ? 8 : 4) : 0;
+  plan.workspace_bytes = plan.split ? p.outer * p.chunks * p.padded * (p.element == Element::f64 ? 8 : 4) : 0;
   return plan;
 }
 
@@ -317,7 +345,7 @@ void describe(const Call& c, const Describe& emit) {
   emit("algorithm", plan.tasks.inner == 1 ? "along rows" : "panels of columns");
   emit("isa", HWY_DYNAMIC_DISPATCH(reduce_isa)());
   emit("reduction",
-       plan.tasks.inner == 1 ? "chunks of 32768, blocks of 4 x 8 vectors" : "chunks of 4096, blocks of 8 x 8 rows");
+       plan.tasks.inner == 1 ? "chunks of 32768, blocks of 4 x 8 vectors" : "chunks of 512, blocks of 8 x 4 rows");
 }
 
 constexpr assay_contract contract(int32_t accumulator) {
