@@ -65,6 +65,18 @@ TEST_F(Machine, WithoutAThirdLevelTheSecondsAdd) {
   EXPECT_EQ(last_level_cache_bytes(root_), 2 * kMiB);
 }
 
+TEST_F(Machine, ArraysOfTheLevelTwoCachesFitTheSmallestOfThem) {
+  EXPECT_EQ(level_two_cache_bytes(root_), std::nullopt);
+  cache(0, 1, "1", "Data", "32K", "0");
+  EXPECT_EQ(level_two_cache_bytes(root_), std::nullopt);
+  cache(0, 2, "2", "Unified", "3072K", "0");
+  cache(1, 2, "2", "Unified", "1536K", "1");
+  cache(0, 3, "3", "Unified", "32M", "0-1");
+  EXPECT_EQ(level_two_cache_bytes(root_), 1536 << 10);
+  EXPECT_EQ(core_array_bytes(1536 << 10, 2), 512 << 10);  // three arrays, half of the caches of two processors
+  EXPECT_LE(core_array_bytes(std::nullopt, 1), core_array_bytes(256 << 10, 1));
+}
+
 TEST_F(Machine, WhatCannotBeReadIsUnknownNotZero) {
   EXPECT_EQ(last_level_cache_bytes(root_), std::nullopt);
   EXPECT_EQ(available_memory_bytes(root_), std::nullopt);

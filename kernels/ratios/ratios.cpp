@@ -1,8 +1,10 @@
 // kernel_ratios: how close our kernels come to what the machine can do. Higher is better in each of its tables:
 //   libraries  time of the library's kernel / time of ours, on the same call
 //   memory     (bytes of all the call's tensors, each once / time) / (bytes read and written by a copy / time), with
-//              arrays that lie beyond the last-level cache, so that memory is what both wait for
-//   cache      the same with arrays within the last-level cache: for information, no target
+//              arrays that lie beyond the last-level cache, so that memory is what both wait for;
+//              beside it, the same kernel's speed on arrays that lie in the level-2 caches: near 1 means that the
+//              kernel is bound by its arithmetic, which no better use of memory makes faster
+//   cache      the ratio to the copy with arrays within the last-level cache: for information, no target
 //
 // The copy is made by each form in traffic.cpp, in the memory where the kernel's tensors lie and over as many bytes,
 // and the form whose median is fastest is the ceiling. Bytes that a kernel moves without need (rereading, fetching
@@ -18,6 +20,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,10 +105,19 @@ std::string filled(const assay::OpRegistry& ops, const TrafficCase& wanted, uint
   return id.replace(star, 1, std::to_string(std::max<uint64_t>(1, (array_bytes + one - 1) / one)));
 }
 
-void against_traffic(const Bench& bench, const TrafficCase& wanted, uint64_t array_bytes, double target,
+struct Arrays {
+  uint64_t bytes, core_bytes;  // core_bytes: of those that show the kernel's arithmetic alone; 0: none
+};
+
+void against_traffic(const Bench& bench, const TrafficCase& wanted, const Arrays& arrays, double target,
                      const Arena& memory) {
   const Options& o = bench.options;
-  Subject ours(bench.ops, o.modules, filled(bench.ops, wanted, array_bytes), o.threads, memory);
+  const Arena core_memory(kSlack);
+  Subject ours(bench.ops, o.modules, filled(bench.ops, wanted, arrays.bytes), o.threads, memory);
+  std::optional<Subject> in_core;
+  if (arrays.core_bytes > 0) {
+    in_core.emplace(bench.ops, o.modules, filled(bench.ops, wanted, arrays.core_bytes), o.threads, core_memory);
+  }
   std::vector<Contestant> all{{"simd", [&] { ours.launch(); }}};
   const auto enter = [&](const std::vector<Traffic>& forms) {
     for (const Traffic& form : forms) {
@@ -115,6 +127,8 @@ void against_traffic(const Bench& bench, const TrafficCase& wanted, uint64_t arr
   enter(copies());
   const size_t copies_end = all.size();
   if (wanted.only_reads) enter(reads());
+  const size_t reads_end = all.size();
+  if (in_core) all.push_back({"within the level-2 caches", [&] { in_core->launch(); }});
   race(all, o.rounds);
 
   const double gigabytes = static_cast<double>(ours.bytes()) * 1e-9;
@@ -124,8 +138,13 @@ void against_traffic(const Bench& bench, const TrafficCase& wanted, uint64_t arr
   print_ratios(ours.id(), ratios);
   std::printf("  %5.1f / %5.1f GB/s (%s)", speed(0), speed(copy), all[copy].name.c_str());
   if (wanted.only_reads) {
-    const size_t read = fastest(all, copies_end, all.size());
+    const size_t read = fastest(all, copies_end, reads_end);
     std::printf("; %.3f of reading alone, %.1f GB/s", median(ratios_of(all[0], all[read], 1)), speed(read));
+  }
+  if (in_core) {
+    const double work = static_cast<double>(ours.bytes()) / static_cast<double>(in_core->bytes());
+    std::printf("; %.3f of its arithmetic, %.1f GB/s", median(ratios_of(all[0], all[reads_end], work)),
+                static_cast<double>(in_core->bytes()) * 1e-9 / median(all[reads_end].seconds));
   }
   print_end(median(ratios), target);
 }
@@ -177,6 +196,7 @@ int main(int argc, char** argv) {
   Bench bench{options, ops};
   const auto cache = last_level_cache_bytes("/");
   const ArraySize beyond = memory_array_size(cache, available_memory_bytes("/")), within = cache_array_size(cache);
+  const uint64_t core = core_array_bytes(level_two_cache_bytes("/"), options.threads);
   const Arena memory(kMostArrays * std::max(beyond.bytes, within.bytes) + kSlack);
 
   std::printf("%d threads, %d rounds; ratio: median and range; speeds: ours / theirs\n", options.threads,
@@ -184,9 +204,12 @@ int main(int argc, char** argv) {
   table(bench, "libraries", "time of theirs / time of ours", kLibraryCases,
         [&](const LibraryCase& c) { against_library(bench, c); });
   table(bench, "memory", "bytes a second / those of the copy; " + beyond.justification, kTrafficCases,
-        [&](const TrafficCase& c) { against_traffic(bench, c, beyond.bytes, kCopyTarget, memory); });
-  table(bench, "cache", "for information; " + within.justification, kTrafficCases,
-        [&](const TrafficCase& c) { against_traffic(bench, c, within.bytes, 0, memory); });
+        [&](const TrafficCase& c) {
+          against_traffic(bench, c, {beyond.bytes, core}, kCopyTarget, memory);
+        });
+  table(bench, "cache", "for information; " + within.justification, kTrafficCases, [&](const TrafficCase& c) {
+    against_traffic(bench, c, {within.bytes, 0}, 0, memory);
+  });
   if (bench.selected > 0) return 0;
   std::cerr << "kernel_ratios: --filter '" << options.filter << "' matches no case\n";
   return 4;

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kUnknownCache = 256 * kMiB;  // larger than nearly all
+constexpr uint64_t kUnknownCache = 256 * kMiB;   // larger than nearly all
+constexpr uint64_t kUnknownLevelTwo = kMiB / 4;  // smaller than nearly all
 constexpr uint64_t kUnknownMemory = 2 * 1024 * kMiB;
 
 std::string first_line(const fs::path& file) {
@@ -61,10 +62,9 @@ std::string times(uint64_t bytes, uint64_t cache) {
 
 uint64_t whole_pages(uint64_t bytes) { return std::max(kPage, bytes / kPage * kPage); }
 
-}  // namespace
-
-std::optional<uint64_t> last_level_cache_bytes(const fs::path& root) {
-  std::map<std::pair<uint64_t, std::string>, uint64_t> caches;  // by level and the processors that share it
+// Bytes of each cache for data, by its level and the processors that share it.
+std::map<std::pair<uint64_t, std::string>, uint64_t> data_caches(const fs::path& root) {
+  std::map<std::pair<uint64_t, std::string>, uint64_t> caches;
   std::error_code error;
   for (const auto& cpu : fs::directory_iterator(root / "sys/devices/system/cpu", error)) {
     if (!is_processor(cpu.path().filename().string())) continue;
@@ -75,12 +75,27 @@ std::optional<uint64_t> last_level_cache_bytes(const fs::path& root) {
       caches[{level->first, first_line(cache.path() / "shared_cpu_list")}] = *size;
     }
   }
+  return caches;
+}
+
+}  // namespace
+
+std::optional<uint64_t> last_level_cache_bytes(const fs::path& root) {
+  const auto caches = data_caches(root);
   if (caches.empty()) return std::nullopt;
   uint64_t sum = 0;
   for (const auto& [where, size] : caches) {
     if (where.first == caches.rbegin()->first.first) sum += size;
   }
   return sum;
+}
+
+std::optional<uint64_t> level_two_cache_bytes(const fs::path& root) {
+  std::optional<uint64_t> smallest;
+  for (const auto& [where, size] : data_caches(root)) {
+    if (where.first == 2) smallest = std::min(smallest.value_or(size), size);
+  }
+  return smallest;
 }
 
 std::optional<uint64_t> available_memory_bytes(const fs::path& root) {
@@ -106,6 +121,10 @@ ArraySize memory_array_size(std::optional<uint64_t> last_level_cache, std::optio
   text += times(bytes, cache) + " times the last-level cache (" + in_mib(cache) + "): ";
   if (bytes >= wanted) return {bytes, text + "beyond it"};
   return {bytes, text + "NOT beyond it, STREAM asks for 4 times and available memory does not allow them"};
+}
+
+uint64_t core_array_bytes(std::optional<uint64_t> level_two_cache, int threads) {
+  return whole_pages(level_two_cache.value_or(kUnknownLevelTwo) * static_cast<uint64_t>(threads) / 2 / kMostArrays);
 }
 
 ArraySize cache_array_size(std::optional<uint64_t> last_level_cache) {

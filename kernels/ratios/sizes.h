@@ -17,6 +17,9 @@ inline constexpr uint64_t kMostArrays = 3;  // large tensors of a case: x, resid
 // Bytes of the last-level caches of all processors together, each once; none where /sys below `root` does not say.
 std::optional<uint64_t> last_level_cache_bytes(const std::filesystem::path& root);
 
+// Bytes of the smallest level-2 cache; none where /sys below `root` does not say.
+std::optional<uint64_t> level_two_cache_bytes(const std::filesystem::path& root);
+
 // Bytes that may be taken without swapping (MemAvailable of /proc/meminfo below `root`); none where it is not said.
 std::optional<uint64_t> available_memory_bytes(const std::filesystem::path& root);
 
@@ -27,6 +30,8 @@ struct ArraySize {
 
 // Beyond the last-level cache by McCalpin's rule, within half of the memory that is available.
 ArraySize memory_array_size(std::optional<uint64_t> last_level_cache, std::optional<uint64_t> available);
+// All arrays of a case fill half of the level-2 caches of `threads` processors, so that they wait for arithmetic alone.
+uint64_t core_array_bytes(std::optional<uint64_t> level_two_cache, int threads);
 // Two arrays fill a quarter of the last-level cache.
 ArraySize cache_array_size(std::optional<uint64_t> last_level_cache);
 
