@@ -35,7 +35,14 @@ struct PlanCount {
     static int count = 0;
     return count;
   }
-  PlanCount() { ++live(); }
+  static int& made() {
+    static int count = 0;
+    return count;
+  }
+  PlanCount() {
+    ++live();
+    ++made();
+  }
   ~PlanCount() { --live(); }
 };
 std::shared_ptr<void> counted_plan(const Call&) { return std::make_shared<PlanCount>(); }
@@ -147,6 +154,12 @@ TEST_F(Dispatcher, ChoosesTheFirstThatAccepts) {
   EXPECT_EQ(described("chosen"), "small");
   EXPECT_EQ(launch(), 2);
   EXPECT_EQ(PlanCount::live(), 1) << "only the chosen candidate's plan is kept";
+}
+
+TEST_F(Dispatcher, DoesNotPlanForCandidatesThatComeAfterTheChosen) {
+  const int before = PlanCount::made();
+  ASSERT_EQ(prepare(4, "f32"), "");
+  EXPECT_EQ(PlanCount::made(), before + 1);
 }
 
 TEST_F(Dispatcher, PassesOverOneWhoseDomainDoesNotClaimTheCallWithoutCallingItAFallback) {

@@ -11,16 +11,18 @@ namespace {
 
 struct Candidate {
   const assay_kernel* kernel;
-  void* state = nullptr;    // null: it cannot run on this machine
-  std::string unavailable;  // why
+  void* state = nullptr;    // null: not made yet, or it cannot run on this machine
+  std::string unavailable;  // why it cannot
 };
 
+// A candidate's state is made when it is first asked: that of a library costs time and memory.
 struct State {
   ~State() {
     for (const Candidate& c : candidates) {
       if (c.state != nullptr) c.kernel->destroy(c.state);
     }
   }
+  assay_device device{};
   std::vector<Candidate> candidates;
   std::string error;
 };
@@ -38,19 +40,28 @@ struct Plan {
   std::string fallback, fallback_reason;
 };
 
-// Asks every candidate, the first that accepts being chosen: what the others would have said is part of the answer.
-void choose(const assay_call& call, Plan& plan) {
-  for (const Candidate& c : plan.state->candidates) {
-    std::string& answer = plan.answers.emplace_back(c.unavailable);
-    if (c.state == nullptr) continue;
-    void* candidate_plan = nullptr;
-    if (const char* refusal = c.kernel->prepare(c.state, &call, &candidate_plan)) {
+bool make(Candidate& c, assay_device device) {
+  if (c.state == nullptr && c.unavailable.empty()) {
+    const char* error = nullptr;
+    c.state = c.kernel->create(device, &error);
+    if (c.state == nullptr) c.unavailable = error == nullptr ? "not available on this machine" : error;
+  }
+  return c.state != nullptr;
+}
+
+// Asks one candidate after the other until one accepts. For those that come after it their contract answers: a plan
+// that nobody runs may cost seconds, where a library compiles for it.
+void choose(State& state, const assay_call& call, Plan& plan) {
+  for (Candidate& c : state.candidates) {
+    std::string& answer = plan.answers.emplace_back();
+    if (plan.chosen != nullptr) {
+      answer = c.unavailable.empty() ? unclaimed(c.kernel->contract.domain, call) : c.unavailable;
+    } else if (!make(c, state.device)) {
+      answer = c.unavailable;
+    } else if (const char* refusal = c.kernel->prepare(c.state, &call, &plan.plan)) {
       answer = *refusal == '\0' ? "refused without a reason" : refusal;
-    } else if (plan.chosen == nullptr) {
-      plan.chosen = &c;
-      plan.plan = candidate_plan;
     } else {
-      c.kernel->release(c.state, candidate_plan);
+      plan.chosen = &c;
     }
   }
 }
@@ -79,7 +90,7 @@ const char* prepare(void* opaque, const assay_call* call, void** result) {
   try {
     auto plan = std::make_unique<Plan>();
     plan->state = &state;
-    choose(*call, *plan);
+    choose(state, *call, *plan);
     if (plan->chosen == nullptr) {
       return (state.error = "no kernel accepts the call: " + refusals(*plan)).c_str();
     }
@@ -177,12 +188,8 @@ assay_contract combined_contract(const Candidates& candidates, std::string& doma
 
 void* create(const Candidates& candidates, assay_device device) {
   auto state = std::make_unique<State>();
-  for (const assay_kernel* kernel : candidates) {
-    Candidate& c = state->candidates.emplace_back(Candidate{kernel, nullptr, ""});
-    const char* error = nullptr;
-    c.state = kernel->create(device, &error);
-    if (c.state == nullptr) c.unavailable = error == nullptr ? "not available on this machine" : error;
-  }
+  state->device = device;
+  for (const assay_kernel* kernel : candidates) state->candidates.push_back({kernel, nullptr, ""});
   return state.release();
 }
 
