@@ -14,6 +14,7 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
     arguments += " --module " + shell_quoted(kernel.module.string());
   }
   if (options.device != Options{}.device) arguments += " --device " + options.device;
+  if (!options.sanitizer.empty()) arguments += " --sanitizer " + options.sanitizer;
   if (options.threads != Options{}.threads) arguments += " --threads " + std::to_string(options.threads);
   if (!options.base.empty()) arguments += " --base " + shell_quoted(options.base.string());
   if (!options.base_ref.empty()) arguments += " --base-ref " + shell_quoted(options.base_ref);
@@ -24,7 +25,8 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
 }  // namespace
 
 JudgeSettings limited(JudgeSettings settings, const Policy& policy) {
-  settings.deadline_seconds = policy.launch_seconds;
+  constexpr double kSanitizedAreSlower = 20;
+  settings.deadline_seconds = policy.launch_seconds * (settings.sanitizer ? kSanitizedAreSlower : 1);
   settings.memory_limit_bytes = policy.worker_bytes;
   return settings;
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "check/sanitizer_log.h"
 #include "core/error.h"
 #include "device/device.h"
 #include "gate/nearest.h"
@@ -107,7 +108,12 @@ Options parse_options(const std::vector<std::string>& arguments) {
   list->add_flag("--verdicts", o.list_verdicts, "the table of verdicts and exit codes");
   list->add_flag("--contracts", o.list_contracts, "the kernels and their contracts as a Markdown table");
   const unsigned running = kModules | kSelection | kRun | kBase | kJson | kExplain;
-  command("check", "correctness of the tier's cases", running);
+  const auto add_sanitizer = [&o](CLI::App* sub) {
+    sub->add_option("--sanitizer", o.sanitizer,
+                    "one launch a case under compute-sanitizer, and no other check: memcheck, racecheck, initcheck or "
+                    "synccheck");
+  };
+  add_sanitizer(command("check", "correctness of the tier's cases", running));
   command("bench", "latency of the tier's bench cases, each checked first", running);
   command("gate", "check and bench, findings against a base, and the report", running)
       ->add_flag("--no-report", o.no_report, "do not write the report");
@@ -125,6 +131,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   command("env", "this machine, its libraries and compiler, as run.json records them", kModules | kJson);
   CLI::App* repro = command("repro", "run one case and print every check", kModules | kBase | kExplain);
   repro->add_option("id", o.id, "kernel id, such as gemm/simd:m=8,n=8,k=8,dtype=f32")->required();
+  add_sanitizer(repro);
   CLI::App* report = command("report", "write the pages of a run", 0);
   report->add_option("run", o.run_folder, "the run's folder")->required();
 
@@ -143,7 +150,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
   if (golden->parsed()) o.subcommand = golden->get_subcommands()[0]->get_name();
   o.tier = tier_named(texts.tier);
   if (!o.shard_text.empty()) o.shard = parse_shard(o.shard_text);
-  device_named(o.device);  // a word that is none is told at once
+  const Device device = device_named(o.device);  // a word that is none is told at once
+  if (!o.sanitizer.empty()) sanitizer_named(o.sanitizer);
+  if (!o.sanitizer.empty() && device != Device::cuda) {
+    throw UsageError("--sanitizer " + o.sanitizer + ": watches kernels of a GPU; add --device cuda");
+  }
   return o;
 }
 

@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::string> filters;
   Tier tier = Tier::smoke;
   std::string device = "cpu";
+  std::string sanitizer;      // tool of compute-sanitizer; empty: none
   std::filesystem::path out;  // empty: runs/<time>-<tier> below the root
   Shard shard;
   std::string shard_text;

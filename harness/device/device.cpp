@@ -35,6 +35,13 @@ std::unique_ptr<Memory> make_memory(Device device) {
   return std::make_unique<HostMemory>();
 }
 
+std::unique_ptr<WorkerDevice> make_private_worker_device(Device device) {
+#ifdef ASSAY_CUDA
+  if (device == Device::cuda) return make_private_cuda_worker_device();
+#endif
+  return make_worker_device(device);
+}
+
 std::unique_ptr<WorkerDevice> make_worker_device(Device device) {
 #ifdef ASSAY_CUDA
   if (device == Device::cuda) return make_cuda_worker_device();

@@ -24,6 +24,7 @@ struct Region {
   uint64_t first = 0;         // of element (0,...,0): base + byte_offset
   uint64_t bytes = 0;         // from the first element to the end of the last
   uint64_t alignment = 1;     // guaranteed for the first element, bytes
+  bool filled = false;        // holds what a kernel may read; given by whoever fills it
 };
 
 enum class Place { end, start };

@@ -60,6 +60,8 @@ class WorkerDevice {
   virtual ReservedRange reserved() const = 0;
 
   virtual void* stream() = 0;  // of every launch; null on a CPU
+  // Before a launch: where kernels compute in memory of this process, what regions hold (Region::filled) comes there.
+  virtual void bring_in() {}
   // Returns when all that was launched is done. Throws DeviceLost, or Error for a failure that leaves it usable.
   virtual void wait() = 0;
   // ---- where has_streams(device); elsewhere these throw Error ----
@@ -80,5 +82,8 @@ class WorkerDevice {
 };
 
 std::unique_ptr<WorkerDevice> make_worker_device(Device device);
+// For a process that a sanitizer watches: kernels compute in memory of its own where the device is not the CPU, the
+// judge's is the CPU's, and nothing comes back.
+std::unique_ptr<WorkerDevice> make_private_worker_device(Device device);
 
 }  // namespace assay

@@ -142,9 +142,7 @@ class CudaWorkerDevice : public WorkerDevice {
   // Everything of the context, so that work which strayed to another stream cannot reach into what follows.
   void wait() override {
     start();
-    const CUresult result = driver().synchronize();
-    if (is_sticky(result)) throw DeviceLost(cuda::describe(result), is_access(result));
-    require(result, "cuCtxSynchronize");
+    cuda::wait_for_context();
   }
 
   int64_t memory_in_use() override {
@@ -191,6 +189,12 @@ class CudaWorkerDevice : public WorkerDevice {
 };
 
 }  // namespace
+
+void cuda::wait_for_context() {
+  const CUresult result = driver().synchronize();
+  if (is_sticky(result)) throw DeviceLost(cuda::describe(result), is_access(result));
+  require(result, "cuCtxSynchronize");
+}
 
 std::unique_ptr<WorkerDevice> make_cuda_worker_device() { return std::make_unique<CudaWorkerDevice>(); }
 

@@ -38,6 +38,8 @@ constexpr std::array kCheckRows{
     CheckRow{"growth", Verdict::memory, "launch neither allocates without bound nor leaves processes behind"},
     CheckRow{"asynchronous", Verdict::contract,
              "launch only queues work on its stream: it neither waits, nor allocates, nor works elsewhere"},
+    CheckRow{"sanitizer", Verdict::memory,
+             "compute-sanitizer finds nothing (--sanitizer; a race is nondeterministic, a misused barrier crashed)"},
     CheckRow{"accuracy", Verdict::wrong, "every element inside round(r - E) .. round(r + E)"},
     CheckRow{"fresh", Verdict::wrong, "the answer follows the inputs when they change in place"},
     CheckRow{"same-run", Verdict::nondeterministic, "repeated launches give the same bytes"},

@@ -45,6 +45,10 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"check", "--shard", "3/2"}, "--shard"},
       {{"check", "--threads", "none"}, "--threads"},
       {{"check", "--device", "gpu"}, "there are cpu and cuda"},
+      {{"check", "--sanitizer", "memcheck"}, "--sanitizer memcheck: watches kernels of a GPU; add --device cuda"},
+      {{"repro", "reduce/bad:kind=max,n=7,dtype=f32", "--sanitizer", "racecheck"}, "add --device cuda"},
+      {{"check", "--device", "cuda", "--sanitizer", "leakcheck"}, "memcheck, racecheck, initcheck and synccheck"},
+      {{"gate", "--sanitizer", "memcheck"}, "--sanitizer"},
       {{"check", "--filter"}, "--filter"},
       {{"check", "surplus"}, "surplus"},
       {{"golden"}, "subcommand is required"},
@@ -79,6 +83,14 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
     EXPECT_EQ(line_count(end.output), 1) << end.output;
     EXPECT_THAT(end.output, AllOf(HasSubstr("assay: "), HasSubstr(wrong.says)));
   }
+}
+
+TEST_F(Cli, WithoutComputeSanitizerThereIsNothingToRunUnder) {
+  const ProgramEnd end = run_program({kAssay, "check", "--device", "cuda", "--sanitizer", "memcheck", "--out", run},
+                                     {{"PATH", "/nowhere"}, {"CUDA_HOME", "/nowhere"}});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_EQ(line_count(end.output), 1) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("compute-sanitizer is neither on PATH nor in $CUDA_HOME/bin"));
 }
 
 TEST_F(Cli, MalformedPolicyNamesFileAndKey) {

@@ -41,6 +41,8 @@ class Examination : public Steps {
       sheet_.set("launch", Outcome::fail, failed.what());
     }
     leave_no_process_behind();
+    sheet_.set("sanitizer", has_streams(device()) ? Outcome::skipped : Outcome::not_applicable,
+               has_streams(device()) ? "asked for by --sanitizer" : "there is none for a CPU here");
     for (const CheckRow& row : check_table()) {
       const bool golden = row.check == "truth" || row.check == "golden-bits" || row.check == "statistical";
       if (!golden && sheet_.find(row.check) == nullptr) sheet_.set(row.check, Outcome::not_applicable, unreached_);

@@ -13,6 +13,7 @@
 #include "record/json.h"
 #include "worker/channel.h"
 #include "worker/examination.h"
+#include "worker/sanitized.h"
 #include "worker/timing.h"
 #include "worker/trial.h"
 
@@ -35,6 +36,8 @@ JudgeSettings settings_from_json(const json& value) {
   if (const std::string why = why_unusable(settings.device); !why.empty()) {
     throw UsageError("--device " + std::string(name_of(settings.device)) + ": " + why);
   }
+  if (const std::string tool = value.at("sanitizer"); !tool.empty()) settings.sanitizer = sanitizer_named(tool);
+  settings.sanitizer_program = value.at("sanitizer_program").get<std::string>();
   settings.threads = value.at("threads");
   settings.deadline_seconds = value.at("deadline_seconds");
   settings.memory_limit_bytes = value.at("memory_limit_bytes");
@@ -116,7 +119,7 @@ class Judge {
   // Made when first needed: listing kernels needs none.
   Memory& memory() {
     if (memory_ == nullptr) {
-      memory_ = make_memory(settings_.device);
+      memory_ = make_memory(settings_.sanitizer ? Device::cpu : settings_.device);
       memory_->on_shortage = [this] {
         for (Subject* subject : {&first_, &second_, &timing_}) subject->let_go_of_memory();
       };
@@ -129,7 +132,9 @@ class Judge {
     turn_to(info.module.string());
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
     const Court court{&settings_, &first_, &second_, &timing_, &memory(), &fills_, &oracles_};
-    return {{"record", to_json(examine(court, info, ops_.named(info.op), c))}};
+    const Op& op = ops_.named(info.op);
+    if (!settings_.sanitizer) return {{"record", to_json(examine(court, info, op, c))}};
+    return {{"record", to_json(examine_sanitized(court, correctness_environment(), info, op, c))}};
   }
 
   json sample(const json& message) {
@@ -209,6 +214,8 @@ json settings_to_json(const JudgeSettings& settings) {
           {"library_path", folders},
           {"oracle_cache", settings.oracle_cache.string()},
           {"device", name_of(settings.device)},
+          {"sanitizer", settings.sanitizer ? name_of(*settings.sanitizer) : ""},
+          {"sanitizer_program", settings.sanitizer_program.string()},
           {"threads", settings.threads},
           {"deadline_seconds", settings.deadline_seconds},
           {"memory_limit_bytes", settings.memory_limit_bytes}};

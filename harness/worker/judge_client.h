@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "check/sanitizer_log.h"
 #include "core/case.h"
 #include "core/contract.h"
 #include "device/device.h"
@@ -25,6 +27,8 @@ struct JudgeSettings {
   std::vector<std::filesystem::path> library_path;  // put before LD_LIBRARY_PATH of workers: the library set
   std::filesystem::path oracle_cache;               // folder; empty: no cache
   Device device = Device::cpu;
+  std::optional<Sanitizer> sanitizer;        // check() runs kernels under it, and does nothing else
+  std::filesystem::path sanitizer_program;   // compute-sanitizer
   int threads = 2;                           // each launch may use
   double deadline_seconds = 20;              // of one launch, and of one prepare
   uint64_t memory_limit_bytes = 4ull << 30;  // resident size of a worker above what the judge gave it

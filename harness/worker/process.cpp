@@ -181,6 +181,22 @@ void Process::kill() {
   pid_ = -1;
 }
 
+void Process::finish(std::chrono::duration<double> deadline) {
+  if (ended()) return;
+  channel_.reset();
+  const auto start = Clock::now();
+  while (Clock::now() - start < deadline) {
+    drain_output();
+    if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
+      ::kill(-pid_, SIGKILL);  // what it left in its group
+      pid_ = -1;
+      return;
+    }
+    ::usleep(2000);
+  }
+  kill();
+}
+
 void Process::drain_output() {
   if (output_pipe_ < 0) return;
   char bytes[4096];

@@ -15,6 +15,8 @@
 namespace assay {
 
 inline constexpr int kChannelDescriptor = 3;
+// Instead of its parent's id, for a worker that a tool starts: the tool may have reasons to end before it.
+inline constexpr pid_t kParentIsATool = 0;
 
 // How a child ended while an answer was awaited.
 enum class Loss { signal, exit, device, timeout, memory, protocol };
@@ -52,6 +54,8 @@ class Process {
   nlohmann::json request(const nlohmann::json& message);
 
   void kill();
+  // Closes the channel, which asks the child to end, and waits for that; a child that takes longer is killed.
+  void finish(std::chrono::duration<double> deadline);
   const std::string& output_tail() const { return output_; }
 
  private:

@@ -19,18 +19,26 @@ std::string library_path(const JudgeSettings& settings) {
 
 }  // namespace
 
-Subject::Subject(const JudgeSettings& settings, std::vector<std::pair<std::string, std::string>> environment)
-    : settings_(&settings), environment_(std::move(environment)) {
+Subject::Subject(const JudgeSettings& settings, std::vector<std::pair<std::string, std::string>> environment, Tool tool)
+    : settings_(&settings), environment_(std::move(environment)), tool_(std::move(tool)) {
   environment_.emplace_back("LD_LIBRARY_PATH", library_path(settings));
+}
+
+ProcessSettings Subject::process_settings() const {
+  const std::string worker = settings_->worker_program.string();
+  if (tool_.program.empty()) {
+    return {.program = worker, .arguments = {std::to_string(::getpid())}, .environment = environment_};
+  }
+  ProcessSettings under{.program = tool_.program, .arguments = tool_.arguments, .environment = environment_};
+  under.arguments.insert(under.arguments.end(), {worker, std::to_string(kParentIsATool)});
+  return under;
 }
 
 nlohmann::json Subject::ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file) {
   if (!running()) {
     shared_.clear();
-    process_ = std::make_unique<Process>(ProcessSettings{.program = settings_->worker_program.string(),
-                                                         .arguments = {std::to_string(::getpid())},
-                                                         .environment = environment_});
-    ask({{"do", "device"}, {"target", name_of(settings_->device)}});
+    process_ = std::make_unique<Process>(process_settings());
+    ask({{"do", "device"}, {"target", name_of(settings_->device)}, {"private", !tool_.program.empty()}});
   }
   nlohmann::json answer = process_->request(message, deadline, settings_->memory_limit_bytes, file);
   if (const auto error = answer.find("error"); error != answer.end()) throw LaunchFailed(error->get<std::string>());
@@ -66,6 +74,11 @@ void Subject::let_go_of_memory() {
     // It has let go of everything.
   }
   shared_.clear();
+}
+
+void Subject::finish() {
+  if (running()) process_->finish(std::chrono::duration<double>(settings_->deadline_seconds));
+  process_.reset();
 }
 
 void Subject::restart() {

@@ -20,10 +20,17 @@ struct LaunchFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A program that the worker runs under, as its child: its arguments, those that name the worker left out. Such a worker
+// computes in memory of its own, with inputs copied in, and ends as programs do, so that the tool sees all of it.
+struct Tool {
+  std::string program;  // empty: none
+  std::vector<std::string> arguments;
+};
+
 class Subject {
  public:
   // `environment` is added to what the library set asks for.
-  Subject(const JudgeSettings& settings, std::vector<std::pair<std::string, std::string>> environment);
+  Subject(const JudgeSettings& settings, std::vector<std::pair<std::string, std::string>> environment, Tool tool = {});
 
   // One answer of the worker; starts it when it does not run. Throws ProcessLost, or LaunchFailed when the answer is an
   // error.
@@ -36,6 +43,7 @@ class Subject {
   void let_go_of_memory();
 
   void restart();  // the next ask starts a fresh process
+  void finish();   // the same, after the process was given the time to end by itself
   bool running() const { return process_ != nullptr && !process_->ended(); }
   pid_t pid() const { return running() ? process_->pid() : -1; }
   std::string output_tail() const { return process_ == nullptr ? "" : process_->output_tail(); }
@@ -43,9 +51,11 @@ class Subject {
   std::function<void(pid_t)> before_end;
 
  private:
+  ProcessSettings process_settings() const;
   nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file);
   const JudgeSettings* settings_;
   std::vector<std::pair<std::string, std::string>> environment_;
+  Tool tool_;
   std::unique_ptr<Process> process_;
   std::set<uint64_t> shared_;  // blocks the running worker has
 };

@@ -83,6 +83,10 @@ Trial::Trial(Subject& subject, Memory& memory, FillCache& fills, const KernelInf
   prepare_us_ = answer.at("prepare_us");
   workspace_spec_.shape = {static_cast<int64_t>(workspace_.bytes)};
   lay();
+  for (size_t i = 0; i < layout_.regions.size(); ++i) {
+    layout_.regions[i].filled =
+        i < tensors_.size() ? tensors_[i].role != Role::output && tensors_[i].is_read : workspace_.zeroed;
+  }
   require_memory(working_bytes(tensors_, layout_, c), memory);
   memory.place(layout_.regions);
   content_.resize(tensors_.size());

@@ -32,7 +32,9 @@ json call_to_json(const Case& c, const std::vector<TensorSpec>& tensors, const L
 
 json regions_to_json(const std::vector<Region>& regions) {
   json parts = json::array();
-  for (const Region& r : regions) parts.push_back({r.block, r.block_offset, r.length, r.base, r.first, r.bytes});
+  for (const Region& r : regions) {
+    parts.push_back({r.block, r.block_offset, r.length, r.base, r.first, r.bytes, r.filled});
+  }
   return parts;
 }
 
@@ -44,7 +46,8 @@ std::vector<Region> regions_from_json(const json& value) {
                        .length = part.at(2),
                        .base = part.at(3),
                        .first = part.at(4),
-                       .bytes = part.at(5)});
+                       .bytes = part.at(5),
+                       .filled = part.at(6)});
   }
   return regions;
 }

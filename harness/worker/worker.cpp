@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <map>
 #include <memory>
@@ -86,6 +87,7 @@ class Worker {
         answer = answer_to(message);
       } catch (const DeviceLost& lost) {
         channel_.send({{"fault", {{"device", lost.what()}, {"access", lost.access}}}});
+        if (under_a_tool_) std::exit(1);
         ::_exit(1);  // nothing else can be done on the device, and giving back would be refused too
       } catch (const std::exception& e) {
         answer = {{"error", e.what()}};
@@ -98,7 +100,7 @@ class Worker {
   json answer_to(const json& message) {
     const std::string what = message.at("do");
     if (what == "load") return load(message.at("module"));
-    if (what == "device") return take_device(message.at("target"));
+    if (what == "device") return take_device(message);
     if (what == "block") return take_block(message);
     if (what == "forget") return forget(message);
     if (what == "map") return map(message);
@@ -126,8 +128,10 @@ class Worker {
     return {{"kernels", kernels}};
   }
 
-  json take_device(const std::string& target) {
-    device_ = make_worker_device(device_named(target));
+  json take_device(const json& message) {
+    const Device device = device_named(message.at("target").get<std::string>());
+    under_a_tool_ = message.at("private");
+    device_ = under_a_tool_ ? make_private_worker_device(device) : make_worker_device(device);
     const ReservedRange range = device_->reserved();
     report_faults(channel_.socket(), {range.begin, range.end});
     return {{"ok", true}};
@@ -204,6 +208,7 @@ class Worker {
     const Manner manner = manner_named(message.at("manner").get<std::string>());
     Allocations before, after;
     double others_us = 0;
+    device().bring_in();
     json answer = launch_in(manner, device(), held_, [&](void* stream) {
       before = allocations();
       const Others others;
@@ -243,6 +248,7 @@ class Worker {
   std::map<std::string, std::unique_ptr<Module>> modules_;
   std::map<int, std::unique_ptr<Planned>> plans_;
   std::unique_ptr<WorkerDevice> device_;
+  bool under_a_tool_ = false;
   std::vector<void*> pointers_;
   std::unique_ptr<HeldStream> held_;  // while a blocked launch waits for its end
 };

@@ -1,4 +1,5 @@
-// assay-worker PARENT: hosts kernels for the judge that started it. Not for the command line.
+// assay-worker PARENT: hosts kernels for the judge that started it, itself (PARENT is its process id) or through a tool
+// (0). Not for the command line.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,8 +14,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "assay-worker is started by assay-judge, not by hand\n");
     return 4;
   }
-  assay::die_with_parent(std::atoi(argv[1]));
+  const int parent = std::atoi(argv[1]);
+  const bool under_a_tool = parent == assay::kParentIsATool;
+  if (!under_a_tool) assay::die_with_parent(parent);
   ::fcntl(assay::kChannelDescriptor, F_SETFD, FD_CLOEXEC);  // what a kernel starts must not hold the channel
   assay::serve_worker(assay::kChannelDescriptor);
-  ::_exit(0);  // kernels' static destructors and threads have no say in how a worker ends
+  if (under_a_tool) return 0;  // which learns at exit what it has not been told yet
+  ::_exit(0);                  // kernels' static destructors and threads have no say in how a worker ends
 }

@@ -1,6 +1,6 @@
 // A right answer to the op reduce (kind=max, f32) on a GPU, for the bad modules beside this file to deviate from: each
 // does one thing wrong and says in its first line which verdict it has earned. To add one: a file here, a line in
-// ../CMakeLists.txt, a row in ../../cuda_judge_test.cpp.
+// ../CMakeLists.txt, a row in ../../cuda_judge_test.cpp or ../../cuda_sanitizer_test.cpp.
 #pragma once
 
 #include <assay/kernel.h>
