@@ -156,7 +156,7 @@ class Judge {
       write_samples(folder / std::filesystem::path(file).filename(), c.kernel_id(info.name), metric, samples);
       timed.latency.push_back(summarize(metric, samples, file));
     };
-    for (const char* metric : {"first_call", "warm", "cold", "dispatch"}) {
+    for (const char* metric : {"first_call", "warm", "cold", "dispatch", "allocate_workspace", "copy_in", "copy_out"}) {
       if (answer.contains(metric)) keep(metric, sample_set_from_json(answer.at(metric)));
     }
     SampleSet prepare;

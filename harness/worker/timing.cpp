@@ -4,6 +4,7 @@
 
 #include "measure/sampler_cuda.h"
 #include "measure/summary.h"
+#include "measure/transfer_cuda.h"
 
 namespace assay {
 
@@ -64,16 +65,27 @@ SampleSet sample_dispatch(const SamplerOptions& options, WorkerDevice& device, c
   return set;
 }
 
-json time_on_streams(const json& message, WorkerDevice& device, const std::function<void()>& launch) {
-  return {{"warm", sample_set_to_json(sample_on_gpu(options_for(message, "warm"), device, launch, Caches::warm))},
-          {"cold", sample_set_to_json(sample_on_gpu(options_for(message, "cold"), device, launch, Caches::cold))},
-          {"dispatch", sample_set_to_json(sample_dispatch(options_for(message, "cold"), device, launch))}};
+json time_on_streams(const json& message, WorkerDevice& device, const Buffers& buffers,
+                     const std::function<void()>& launch) {
+  json metrics{{"warm", sample_set_to_json(sample_on_gpu(options_for(message, "warm"), device, launch, Caches::warm))},
+               {"cold", sample_set_to_json(sample_on_gpu(options_for(message, "cold"), device, launch, Caches::cold))},
+               {"dispatch", sample_set_to_json(sample_dispatch(options_for(message, "cold"), device, launch))}};
+  SamplerOptions around = options_for(message, "cold");
+  around.budget_seconds /= 4;  // three metrics that say more of the machine than of the kernel
+  if (buffers.workspace > 0) {
+    metrics["allocate_workspace"] = sample_set_to_json(sample_allocation(around, buffers.workspace));
+  }
+  for (const auto& [metric, moved, direction] : {std::tuple{"copy_in", &buffers.inputs, Direction::to_device},
+                                                 {"copy_out", &buffers.outputs, Direction::from_device}}) {
+    if (!moved->empty()) metrics[metric] = sample_set_to_json(sample_copies(around, *moved, direction));
+  }
+  return metrics;
 }
 
 }  // namespace
 #endif
 
-json time_launches(const json& message, WorkerDevice& device, const std::vector<AddressRange>& buffers,
+json time_launches(const json& message, WorkerDevice& device, const Buffers& buffers,
                    const std::function<void()>& launch) {
   const auto launch_and_wait = [&] {
     launch();
@@ -86,11 +98,12 @@ json time_launches(const json& message, WorkerDevice& device, const std::vector<
   json metrics;
   if (device.stream() == nullptr) {
     const SampleSet warm = sample(options_for(message, "warm"), launch_and_wait);
-    const SampleSet cold = sample(options_for(message, "cold"), launch_and_wait, [&] { flush_from_caches(buffers); });
+    const SampleSet cold =
+        sample(options_for(message, "cold"), launch_and_wait, [&] { flush_from_caches(buffers.all); });
     metrics = {{"warm", sample_set_to_json(warm)}, {"cold", sample_set_to_json(cold)}};
 #ifdef ASSAY_CUDA
   } else {
-    metrics = time_on_streams(message, device, launch);
+    metrics = time_on_streams(message, device, buffers, launch);
 #endif
   }
   metrics["first_call"] = sample_set_to_json(first);

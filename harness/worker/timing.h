@@ -1,5 +1,6 @@
 // What a timing worker measures of one plan: the first launch, warm launches and cold launches; where launches are
-// queued, also what queuing one costs the host.
+// queued, also what queuing one costs the host, and what a caller pays around it: an allocation for the workspace,
+// inputs copied in and outputs copied out.
 #pragma once
 
 #include <functional>
@@ -12,10 +13,16 @@
 
 namespace assay {
 
+// Where a launch finds its tensors; one that is read and written is both.
+struct Buffers {
+  std::vector<AddressRange> all, inputs, outputs;
+  size_t workspace = 0;  // bytes
+};
+
 // `message` carries "warm" and "cold" (samples wanted at most), "seconds" (budget of each) and "label". The answer
 // holds one object a metric, as sample_set_to_json writes it. `launch` need not wait for what it queues.
-nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device,
-                             const std::vector<AddressRange>& buffers, const std::function<void()>& launch);
+nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, const Buffers& buffers,
+                             const std::function<void()>& launch);
 
 nlohmann::json sample_set_to_json(const SampleSet& samples);
 SampleSet sample_set_from_json(const nlohmann::json& value);

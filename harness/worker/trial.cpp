@@ -279,8 +279,9 @@ json Trial::time(json message) {
   json ranges = json::array();
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const Region& r = layout_.regions[i];
-    ranges.push_back({i, r.first - r.base, r.bytes});
+    ranges.push_back({i, r.first - r.base, r.bytes, static_cast<int>(tensors_[i].role)});
   }
+  message["workspace"] = workspace_.bytes;
   message["ranges"] = ranges;
   const double budget = message.at("seconds");
   return subject_->ask(message, std::chrono::duration<double>(60 + 10 * budget));

@@ -232,12 +232,16 @@ class Worker {
 
   json sample(const json& message) {
     const Planned& plan = planned(message.at("slot"));
-    std::vector<AddressRange> ranges;
+    Buffers buffers{.workspace = message.at("workspace")};
     for (const json& range : message.at("ranges")) {
       const auto* base = static_cast<const std::byte*>(pointers_.at(range.at(0)));
-      ranges.push_back({base + range.at(1).get<int64_t>(), range.at(2).get<size_t>()});
+      const AddressRange buffer{base + range.at(1).get<int64_t>(), range.at(2).get<size_t>()};
+      const auto role = static_cast<Role>(range.at(3).get<int>());
+      buffers.all.push_back(buffer);
+      if (buffer.bytes > 0 && role != Role::output) buffers.inputs.push_back(buffer);
+      if (buffer.bytes > 0 && role != Role::input) buffers.outputs.push_back(buffer);
     }
-    return time_launches(message, device(), ranges, [&] {
+    return time_launches(message, device(), buffers, [&] {
       if (const char* error = plan.launch(device().stream(), pointers_.data())) {
         throw Error(std::string("launch: ") + error);
       }
