@@ -115,8 +115,12 @@ Options parse_options(const std::vector<std::string>& arguments) {
   };
   add_sanitizer(command("check", "correctness of the tier's cases", running));
   command("bench", "latency of the tier's bench cases, each checked first", running);
-  command("gate", "check and bench, findings against a base, and the report", running)
-      ->add_flag("--no-report", o.no_report, "do not write the report");
+  CLI::App* gate = command("gate", "check and bench, findings against a base, and the report", running);
+  gate->add_flag("--no-report", o.no_report, "do not write the report");
+  gate->add_option(
+          "--history", o.history,
+          "folder of earlier runs, in which stale known issues show; default runs/ of the tree, none with a base")
+      ->check(CLI::ExistingDirectory);
   CLI::App* golden = app.add_subcommand("golden", "stored expectations");
   golden->require_subcommand(1);
   for (const auto& [name, what] :

@@ -35,6 +35,7 @@ struct Options {
   std::string base_ref;
   bool approve_findings = false;
   bool no_report = false;
+  std::filesystem::path history;  // earlier runs, for what only many of them show
   bool explain = false;
 
   bool list_cases = false, list_checks = false, list_verdicts = false, list_contracts = false;

@@ -91,6 +91,7 @@ int repro_command(const Options& options) {
   const Goldens goldens(trees.golden(), ops, platforms_of(options, loaded));
   goldens.require_truth(trees.ops_with_truth(plan));
   RunJob job = make_job(options, policy, plan, goldens);
+  job.libraries = loaded.libraries;
   job.start_judge = loaded.start_judge;
   job.append = [&](const Record& record) { records.push_back(record); };
   job.stop_asked = [] { return interrupt_signal() != 0; };

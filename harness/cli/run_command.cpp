@@ -16,7 +16,9 @@
 #include "cli/trees.h"
 #include "core/error.h"
 #include "gate/findings.h"
+#include "gate/growth.h"
 #include "gate/program.h"
+#include "gate/stale.h"
 #include "measure/gpu.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -97,7 +99,14 @@ Setting set_up(const Options& options) {
           std::move(bench), std::move(loaded), std::move(plan)};
 }
 
-std::vector<Finding> findings_of(const Setting& setting, const std::vector<Record>& records) {
+// Earlier runs: those of this tree, unless it is a change that is judged, whose tree is not to be believed.
+fs::path history_of(const Setting& setting) {
+  if (!setting.options.history.empty()) return setting.options.history;
+  return setting.trees.base ? fs::path() : setting.trees.root / "runs";
+}
+
+std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens, const Run& run,
+                                 const std::vector<Record>& records) {
   const Options& options = setting.options;
   std::vector<Finding> findings = expired_known_issues(setting.policy, today());
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
@@ -105,6 +114,8 @@ std::vector<Finding> findings_of(const Setting& setting, const std::vector<Recor
   add(judged_nothing(records, is_whole_tree(options)));
   if (options.shard.count == 1) add(ops_left_out(setting.plan, options.device));
   if (options.command != "gate") return findings;
+  add(stale_known_issues(setting.policy, history_of(setting), run, records));
+  add(grown(records, [&](std::string_view id) { return goldens.approved(id); }));
   if (is_whole_tree(options)) add(too_few_cases(setting.policy, options.tier, setting.plan.cases.size()));
   if (!setting.trees.base) return findings;
   const fs::path& base = setting.trees.base->path();
@@ -133,6 +144,7 @@ RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& f
   const Options& options = setting.options;
   RunJob job = make_job(options, setting.policy, setting.plan, goldens);
   job.recorded = folder.recorded();
+  job.libraries = setting.loaded.libraries;
   job.sampling.samples_folder = fs::absolute(folder.samples());
   job.start_judge = setting.loaded.start_judge;
   job.append = [&](const Record& record) { folder.append(record); };
@@ -192,7 +204,7 @@ int run_command(const Options& given) {
   conclusion.wall_seconds = wall;
   conclusion.budget_seconds = is_whole_tree(options) ? setting.policy.tiers.at(options.tier).seconds : 0;
   conclude(conclusion, reconcile(setting.plan, folder.recorded()), setting.loaded.broken,
-           findings_of(setting, conclusion.records), options.approve_findings);
+           findings_of(setting, goldens, run, conclusion.records), options.approve_findings);
   run.recorded = recorded;
   run.findings = conclusion.findings;
   run.libraries = merged(run.libraries, ending.libraries);

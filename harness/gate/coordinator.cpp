@@ -19,7 +19,11 @@ void fail_check(Record& record, std::string_view check, const std::string& detai
 
 class Runner {
  public:
-  explicit Runner(const RunJob& job) : job_(job) {}
+  explicit Runner(const RunJob& job) : job_(job) {
+    for (const KnownIssue& issue : job.policy->known_issues) {
+      if (is_pinned(issue, job.libraries)) known_issues_.push_back(issue);
+    }
+  }
 
   RunEnding run() {
     RunEnding ending;
@@ -104,7 +108,7 @@ class Runner {
       record.verdict = Verdict::unsupported;
       record.reason = refusal;
     }
-    apply_known_issues(job_.policy->known_issues, job_.today, record);
+    apply_known_issues(known_issues_, job_.today, record);
   }
 
   void time(const KernelInfo& kernel, const PlannedCase& planned, Record& record) {
@@ -166,6 +170,7 @@ class Runner {
   }
 
   const RunJob& job_;
+  std::vector<KnownIssue> known_issues_;  // of the libraries that are loaded
   std::unique_ptr<Judge> judge_;
   std::set<std::filesystem::path> loaded_;  // by judge_
 };

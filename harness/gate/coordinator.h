@@ -28,7 +28,8 @@ class RunObserver {
 struct RunJob {
   const Plan* plan = nullptr;
   const Policy* policy = nullptr;
-  std::set<std::string> recorded;  // kernel ids that have a record already
+  std::set<std::string> recorded;        // kernel ids that have a record already
+  std::vector<LoadedLibrary> libraries;  // that the modules brought: known issues may be of some alone
   SamplePlan sampling;
   Date today{};
   std::string program = "assay";  // as it was called: repro lines begin with it

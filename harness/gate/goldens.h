@@ -25,6 +25,7 @@ class Goldens {
   // Throws UsageError naming the file and remedy for an op without a truth golden: its oracle would go unguarded.
   void require_truth(const std::set<std::string>& ops) const;
   void apply(const KernelInfo& kernel, Record& record) const;
+  const Observed* approved(std::string_view kernel_id) const { return observed_.find(kernel_id); }
 
  private:
   std::filesystem::path folder_;

@@ -35,7 +35,7 @@ Verdict excusable_verdict(TomlTable& table) {
 
 KnownIssue read_known_issue(TomlTable table) {
   KnownIssue issue;
-  table.allow({"kernel", "verdict", "reason", "owner", "expires"});
+  table.allow({"kernel", "verdict", "reason", "owner", "expires", "libraries"});
   issue.kernel = table.text("kernel");
   if (issue.kernel.find('/') == std::string::npos) {
     table.fail("kernel", "'" + issue.kernel + "' is no glob over kernel ids; one looks like gemm/simd:*dtype=f16*");
@@ -44,6 +44,14 @@ KnownIssue read_known_issue(TomlTable table) {
   issue.reason = table.text("reason");
   issue.owner = table.text("owner");
   issue.expires = table.date("expires");
+  if (!table.has("libraries")) return issue;
+  issue.libraries = table.words("libraries");
+  for (const std::string& library : issue.libraries) {
+    const size_t space = library.find(' ');
+    if (space == 0 || space >= library.size() - 1 || library.find(' ', space + 1) != std::string::npos) {
+      table.fail("libraries", "'" + library + "' is no library and version; one looks like libcudnn 9.14.0");
+    }
+  }
   return issue;
 }
 
@@ -112,6 +120,20 @@ std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpR
     bench.push_back(std::move(one));
   }
   return bench;
+}
+
+bool is_pinned(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded) {
+  const auto begins = [](const std::string& whole, const std::string& part) {
+    return whole.starts_with(part) && (whole.size() == part.size() || part.size() >= 16 || whole[part.size()] == '.');
+  };
+  return std::all_of(issue.libraries.begin(), issue.libraries.end(), [&](const std::string& library) {
+    const size_t space = library.find(' ');
+    const std::string name = library.substr(0, space) + ".so", what = library.substr(space + 1);
+    return std::any_of(loaded.begin(), loaded.end(), [&](const LoadedLibrary& one) {
+      return std::filesystem::path(one.path).filename().string().starts_with(name) &&
+             (begins(one.version, what) || begins(one.build_id, what));
+    });
+  });
 }
 
 std::vector<std::string> missing_checks(const Policy& policy) {

@@ -11,6 +11,7 @@
 
 #include "core/op.h"
 #include "record/record.h"
+#include "record/run_json.h"
 
 namespace assay {
 
@@ -35,7 +36,12 @@ struct KnownIssue {
   std::string reason;
   std::string owner;
   Date expires{};  // the last day on which it applies
+  // That it is of, each as "libcudnn 9.14.0": a file's name before ".so", and of what run.json says of it the version,
+  // or its first numbers, or 16 digits or more of the build-id. Empty: whatever is loaded.
+  std::vector<std::string> libraries = {};
 };
+// Whether all libraries of the issue are among the loaded ones: with others, the same failure is not the known one.
+bool is_pinned(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded);
 
 struct Policy {
   std::filesystem::path folder;     // it was read from

@@ -21,6 +21,7 @@ class TomlTable {
 
   void allow(const std::vector<std::string>& keys);  // first of all; throws for a key that is not one of them
 
+  bool has(std::string_view key) const { return find(key) != nullptr; }
   std::string text(std::string_view key);                  // not empty
   double positive(std::string_view key);                   // above 0
   uint64_t count(std::string_view key);                    // integer, at least 0

@@ -72,6 +72,12 @@ bool parse_observed(const std::string& line, Observed& observed) {
       if (!observed.bits.empty() || value.size() != 16) return false;
       if (value.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
       observed.bits = value;
+    } else if (name == "workspace") {
+      uint64_t bytes = 0;
+      if (observed.resources.workspace || !parse_number(value, bytes)) return false;
+      observed.resources.workspace = bytes;
+    } else if (name == "kernels") {
+      if (!observed.resources.kernels.empty() || !parse_kernels(value, observed.resources.kernels)) return false;
     } else if (name.starts_with("select.")) {
       std::string text;
       if (!unescape(value, text)) return false;
@@ -90,6 +96,8 @@ bool parse_observed(const std::string& line, Observed& observed) {
 std::string print_observed(const Observed& observed) {
   std::string line = "bits=" + observed.bits;
   for (const auto& [key, value] : observed.selection) line += " select." + key + "=" + escaped(value);
+  if (observed.resources.workspace) line += fmt::format(" workspace={}", *observed.resources.workspace);
+  if (!observed.resources.kernels.empty()) line += " kernels=" + print_kernels(observed.resources.kernels);
   for (const SeedStatistics& seed : observed.seeds) {
     line += fmt::format(" seed.{}=", seed.seed);
     for (size_t i = 0; i < kNumbers.size(); ++i) line += (i == 0 ? "" : ",") + print_number(seed.*kNumbers[i]);
@@ -147,7 +155,7 @@ bool is_selection(std::string_view key) {
 }
 
 Observed observed_of(const Record& record) {
-  Observed observed{.bits = record.output_hash, .seeds = record.seeds};
+  Observed observed{.bits = record.output_hash, .seeds = record.seeds, .resources = resources_of(record)};
   for (const auto& [key, value] : record.selection) {
     if (is_selection(key)) observed.selection[key] = value;
   }

@@ -5,8 +5,10 @@
 //   # isa sse4_2 avx fma avx2 avx512f
 //   # threads 2
 //   # library libopenblas.so.0 1a2b3c...
-//   gemm/simd:m=3,... bits=0123456789abcdef select.algorithm=packed seed.1=0.01,0,0.2,0.001 seed.2=...
+//   gemm/simd:m=3,... bits=0123456789abcdef select.algorithm=packed workspace=4096 seed.1=0.01,0,0.2,0.001 seed.2=...
 //
+// `workspace` is in bytes; `kernels`, of a GPU, is registers/local/shared of each kernel queued (golden/resources.h).
+// Lines approved before these were kept have none of them.
 // A seed's four numbers are misrounded, mean signed ulps, rms q and mean signed q. In texts, a byte outside the
 // printable ASCII characters, space, '%' and '=' is written %XX.
 #pragma once
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "golden/file.h"
+#include "golden/resources.h"
 #include "record/record.h"
 #include "record/run_json.h"
 
@@ -44,6 +47,7 @@ struct Observed {
   std::string bits;  // Record::output_hash
   std::map<std::string, std::string> selection;
   std::vector<SeedStatistics> seeds;
+  Resources resources;
 
   bool operator==(const Observed&) const = default;
 };
@@ -51,7 +55,7 @@ struct Observed {
 // What describe() says that must not change unseen; reasons and lists of candidates are left out.
 bool is_selection(std::string_view key);
 
-// What a record has to be approved: its bits, statistics and selection.
+// What a record has to be approved: its bits, statistics, selection and what its launch takes.
 Observed observed_of(const Record& record);
 
 using ObservedFile = std::map<std::string, Observed, std::less<>>;  // by kernel id

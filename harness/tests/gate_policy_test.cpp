@@ -110,6 +110,10 @@ TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(refusal_with("owner = \"me\"", ""), HasSubstr("known_issue[0].owner: is missing"));
   EXPECT_THAT(refusal_with("owner = \"me\"", "owner = \"\""), HasSubstr("known_issue[0].owner"));
   EXPECT_THAT(refusal_with("[[known_issue]]", "[known_issue]"), HasSubstr("[[known_issue]]"));
+  for (const char* library : {"libcudnn", "libcudnn ", " 9", "libcudnn 9.14.0 H200"}) {
+    EXPECT_THAT(refusal_with("owner = \"me\"", "owner = \"me\"\nlibraries = [\"" + std::string(library) + "\"]"),
+                AllOf(HasSubstr("known_issue[0].libraries"), HasSubstr("is no library and version")));
+  }
   EXPECT_THAT(policy_refusal("checks = [\"a\""), AllOf(HasSubstr(file + ":"), HasSubstr("not TOML")));
   EXPECT_THAT(policy_refusal(""), HasSubstr("checks: is missing"));
   EXPECT_THROW(read_policy(folder / "nowhere"), UsageError);

@@ -264,6 +264,19 @@ TEST_F(Run, KnownIssuesCountUntilTheyExpire) {
   EXPECT_EQ(of(kFirst).verdict, Verdict::wrong);
 }
 
+TEST_F(Run, AKnownIssueOfOneLibraryVersionIsNotKnownOfAnother) {
+  script.fails[kFirst] = {"accuracy", "off"};
+  policy.known_issues = {
+      {"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1), {"libopenblas 0.3.21"}}};
+  job.libraries = {{"/usr/lib/libopenblas.so.0", "0.3.21", "aa"}};
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::known);
+  records.clear();
+  job.libraries = {{"/usr/lib/libopenblas.so.0", "0.3.22", "bb"}};
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::wrong);
+}
+
 TEST_F(Run, AKnownIssueExcusesNothingElse) {
   policy.known_issues = {{"gemm/openblas:m=1,n=1*", Verdict::wrong, "upstream", "me", day(2026, 2, 1)}};
   script.fails[kFirst] = {"guards", "byte -1 written"};  // other verdict

@@ -34,6 +34,9 @@ Record record(const std::string& id = "gemm/simd:m=3,dtype=f32,seeds=8,place=sta
   r.output_hash = "0123456789abcdef";
   r.truth_hash = "fedcba9876543210";
   r.selection = {{"algorithm", "packed 6x16, 100% = \"all\""}, {"isa", "AVX3"}, {"reason", "n > 8"}};
+  r.selection["kernel.0"] = "f<3> grid=1x1x1 block=64x1x1 registers=128 local_bytes=8 shared_bytes=49152";
+  r.selection["kernel.1"] = "g grid=1x1x1 block=64x1x1 registers=20 local_bytes=0 shared_bytes=0";
+  r.workspace_bytes = 4096;
   return r;
 }
 
@@ -99,6 +102,8 @@ TEST_F(Goldens, WhatWasApprovedPasses) {
     EXPECT_EQ(applied(record(), check).outcome, Outcome::pass) << check;
   }
   EXPECT_EQ(*observed().find(record().kernel_id), observed_of(record()));
+  EXPECT_EQ(observed_of(record()).resources.workspace, 4096u);
+  EXPECT_EQ(print_kernels(observed_of(record()).resources.kernels), "128/8/49152,20/0/0");
 }
 
 TEST_F(Goldens, AnotherTruthIsAnErrorOfTheOracle) {
@@ -191,13 +196,26 @@ TEST_F(Goldens, OnlyWhatPassedOrChangedIsApproved) {
 TEST_F(Goldens, HostileObservationsAreNamed) {
   GoldenFile file = to_golden_file(observed_from(std::vector<Record>{record()}).at("gemm"), platform());
   const std::string key = record().kernel_id;
-  for (const std::string& bad : std::vector<std::string>{
-           "bits=0123", "bits=0123456789abcdeX", "select.isa=AVX3", "bits=0123456789abcdef more",
-           "bits=0123456789abcdef seed.1=1,2,3", "bits=0123456789abcdef seed.1=1,2,3,4,5",
-           "bits=0123456789abcdef seed.x=1,2,3,4", "bits=0123456789abcdef seed.1=1,2,3,nan",
-           "bits=0123456789abcdef seed.1=1,2,3,1e999", "bits=0123456789abcdef select.isa=%4",
-           "bits=0123456789abcdef select.isa=%zz", "bits=0123456789abcdef select.isa=a select.isa=b",
-           "bits=0123456789abcdef bits=0123456789abcdef"}) {
+  for (const std::string& bad : std::vector<std::string>{"bits=0123",
+                                                         "bits=0123456789abcdeX",
+                                                         "select.isa=AVX3",
+                                                         "bits=0123456789abcdef more",
+                                                         "bits=0123456789abcdef seed.1=1,2,3",
+                                                         "bits=0123456789abcdef seed.1=1,2,3,4,5",
+                                                         "bits=0123456789abcdef seed.x=1,2,3,4",
+                                                         "bits=0123456789abcdef seed.1=1,2,3,nan",
+                                                         "bits=0123456789abcdef seed.1=1,2,3,1e999",
+                                                         "bits=0123456789abcdef select.isa=%4",
+                                                         "bits=0123456789abcdef select.isa=%zz",
+                                                         "bits=0123456789abcdef select.isa=a select.isa=b",
+                                                         "bits=0123456789abcdef bits=0123456789abcdef",
+                                                         "bits=0123456789abcdef workspace=-1",
+                                                         "bits=0123456789abcdef workspace=1 workspace=1",
+                                                         "bits=0123456789abcdef kernels=1/2",
+                                                         "bits=0123456789abcdef kernels=",
+                                                         "bits=0123456789abcdef kernels=1/2/3,",
+                                                         "bits=0123456789abcdef kernels=1/2/-3",
+                                                         "bits=0123456789abcdef kernels=1/2/3/4"}) {
     file.lines[key] = bad;
     try {
       observed_file_from(file, "f.txt");

@@ -1,0 +1,206 @@
+// Known issues that no longer show, and launches that take more than was approved: findings that come from many
+// records.
+#include "gate/stale.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gate/growth.h"
+#include "gate_fakes.h"
+#include "record/run_folder.h"
+#include "scratch.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kCase = "gemm/openblas:m=1,n=1,dtype=f32";
+
+Record passed(const std::string& id = kCase) {
+  Record record{.kernel_id = id, .op = "gemm", .kernel = "openblas", .verdict = Verdict::pass};
+  record.checks = all_checks_passed();
+  return record;
+}
+
+Record with(const std::string& check, Outcome outcome, Verdict verdict) {
+  Record record = passed();
+  record.verdict = verdict;
+  for (CheckResult& result : record.checks) {
+    if (result.check == check) result = check_result(check, outcome);
+  }
+  return record;
+}
+
+Record shown() { return with("accuracy", Outcome::fail, Verdict::known); }
+
+// Every check that can say `wrong` was skipped, as under a sanitizer.
+Record unjudged() {
+  Record record = passed();
+  for (CheckResult& result : record.checks) {
+    if (result.verdict == Verdict::wrong) result.outcome = Outcome::skipped;
+  }
+  return record;
+}
+
+class StaleIssues : public ::testing::Test {
+ protected:
+  StaleIssues() {
+    policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream 123", "me", day(2027, 1, 1), {"libblas 3.1"}}};
+  }
+
+  assay::Run run(int number, const std::string& tier = "ci", const std::string& version = "3.1.4") const {
+    assay::Run run;
+    run.asked = {"gate", tier, "", "", {}};
+    run.started = "2026-01-01T00:" + std::to_string(10 + number) + ":00Z";
+    run.finished = run.started;
+    run.exit_code = 0;
+    run.recorded = 1;
+    run.libraries = {{"/lib/libblas.so.3", version, "0123456789abcdef0123"}, {"/lib/libc.so.6", "2.36", "ff"}};
+    return run;
+  }
+  void keep(const assay::Run& run, const Record& record, const std::string& suffix = "") const {
+    RunFolder folder = RunFolder::create(history / (run.started + suffix));
+    folder.append(record);
+    folder.write_run(run);
+  }
+  void keep_clean(int from, int to) const {
+    for (int i = from; i <= to; ++i) keep(run(i), passed());
+  }
+  // By a run that comes last.
+  std::vector<Finding> stale(const Record& record = passed(), const std::string& tier = "ci") const {
+    return stale_known_issues(policy, history, run(49, tier), {record});
+  }
+
+  Scratch scratch;
+  std::filesystem::path history = scratch.path / "runs";
+  Policy policy;
+};
+
+TEST_F(StaleIssues, TwentyRunsWithoutItAreAFindingNineteenAreNot) {
+  keep_clean(1, 18);
+  EXPECT_THAT(stale(), IsEmpty());
+  keep_clean(19, 19);
+  const std::vector<Finding> findings = stale();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, "policy");
+  EXPECT_THAT(findings[0].text, HasSubstr("known issue of gemm/openblas:* (me) is stale: 20 runs"));
+}
+
+TEST_F(StaleIssues, ARunThatShowsItBeginsTheCountAnew) {
+  keep_clean(1, 10);
+  keep(run(11), shown());
+  keep_clean(12, 29);
+  EXPECT_THAT(stale(), IsEmpty());
+  keep_clean(30, 30);
+  EXPECT_EQ(stale().size(), 1u) << "nineteen after it and this one";
+  EXPECT_THAT(stale(shown()), IsEmpty());
+}
+
+TEST_F(StaleIssues, RunsThatCouldNotShowItNeitherCountNorReset) {
+  keep_clean(1, 18);
+  keep(run(20), unjudged());
+  keep(run(21), passed("gemm/simd:m=1,n=1,dtype=f32"));
+  keep(run(22, "ci", "3.2"), passed());
+  keep(run(23, "ci", "3.11"), passed());
+  keep(run(24, "smoke"), passed());
+  assay::Run killed = run(25);
+  killed.exit_code.reset();
+  keep(killed, passed());
+  keep(run(18), passed(), "-copy");
+  std::filesystem::create_directory_symlink(history / run(18).started, history / "latest");
+  std::filesystem::create_directories(history / "empty");
+  EXPECT_THAT(stale(), IsEmpty());
+  keep_clean(30, 30);
+  EXPECT_EQ(stale().size(), 1u);
+  EXPECT_THAT(stale(unjudged()), IsEmpty());
+  EXPECT_THAT(stale(passed(), "smoke"), IsEmpty());
+}
+
+TEST_F(StaleIssues, WithoutAHistoryNothingIsStale) {
+  EXPECT_THAT(stale(), IsEmpty());
+  history.clear();
+  EXPECT_THAT(stale(), IsEmpty());
+}
+
+TEST(KnownIssueLibraries, AreOfAVersionOrABuild) {
+  const std::vector<LoadedLibrary> loaded{{"/x/libcudnn.so.9.14.0", "9.14.0", "0123456789abcdef0123"}};
+  const auto pinned = [&](std::vector<std::string> libraries) {
+    return is_pinned({"g/k:*", Verdict::wrong, "r", "o", day(2027, 1, 1), std::move(libraries)}, loaded);
+  };
+  EXPECT_TRUE(pinned({}));
+  EXPECT_TRUE(pinned({"libcudnn 9.14.0"}));
+  EXPECT_TRUE(pinned({"libcudnn 9.14"}));
+  EXPECT_TRUE(pinned({"libcudnn 0123456789abcdef"}));
+  EXPECT_FALSE(pinned({"libcudnn 9.1"}));
+  EXPECT_FALSE(pinned({"libcudnn 01234567"}));
+  EXPECT_FALSE(pinned({"libcud 9.14.0"}));
+  EXPECT_FALSE(pinned({"libcudnn 9.14.0", "libcublas 13.1"}));
+}
+
+// ---- growth ----
+
+Record taking(int registers, int local, int shared, uint64_t workspace, const std::string& id = kCase) {
+  Record record = passed(id);
+  record.output_hash = "0123456789abcdef";
+  record.workspace_bytes = workspace;
+  record.selection["kernel.0"] = "f(int) [registers=9] grid=1x1x1 block=64x1x1 registers=" + std::to_string(registers) +
+                                 " local_bytes=" + std::to_string(local) + " shared_bytes=" + std::to_string(shared);
+  record.selection["kernel.1"] = "g grid=1x1x1 block=64x1x1 registers=20 local_bytes=0 shared_bytes=0";
+  return record;
+}
+
+std::vector<std::string> growth_of(const Record& before, const std::vector<Record>& now) {
+  const Observed approved = observed_of(before);
+  std::vector<std::string> texts;
+  for (const Finding& finding : grown(now, [&](std::string_view) { return &approved; })) {
+    EXPECT_EQ(finding.kind, "growth");
+    texts.push_back(finding.text);
+  }
+  return texts;
+}
+
+TEST(Growth, OfEachQuantityIsAFindingWithBothFigures) {
+  const Record before = taking(128, 0, 1024, 512);
+  EXPECT_THAT(growth_of(before, {taking(168, 0, 1024, 512)}),
+              ElementsAre("gemm/openblas: registers of a thread grew, 128 -> 168 in " + std::string(kCase) +
+                          ", and in 1 cases in all"));
+  EXPECT_THAT(growth_of(before, {taking(128, 8, 1024, 512)}),
+              ElementsAre(HasSubstr("(spills) of a thread grew, 0 -> 8")));
+  EXPECT_THAT(growth_of(before, {taking(128, 0, 2048, 512)}),
+              ElementsAre(HasSubstr("shared memory of a block grew, 1024 -> 2048")));
+  EXPECT_THAT(growth_of(before, {taking(128, 0, 1024, 513)}), ElementsAre(HasSubstr("workspace grew, 512 -> 513")));
+}
+
+TEST(Growth, EqualOrLessIsNone) {
+  const Record before = taking(128, 8, 1024, 512);
+  EXPECT_THAT(growth_of(before, {before}), IsEmpty());
+  EXPECT_THAT(growth_of(before, {taking(100, 0, 0, 0)}), IsEmpty());
+}
+
+TEST(Growth, ManyCasesOfAKernelAreOneFindingOfTheSteepest) {
+  EXPECT_THAT(growth_of(taking(128, 0, 0, 0), {taking(130, 0, 0, 0), taking(140, 0, 0, 0, "gemm/openblas:m=2"),
+                                               taking(120, 0, 0, 0), taking(135, 0, 0, 0)}),
+              ElementsAre(HasSubstr("128 -> 140 in gemm/openblas:m=2, and in 3 cases in all")));
+}
+
+TEST(Growth, ASecondKernelBehindABusierOneIsSeenToo) {
+  Record now = taking(128, 0, 0, 0);
+  now.selection["kernel.1"] = "g grid=1x1x1 block=64x1x1 registers=30 local_bytes=0 shared_bytes=0";
+  EXPECT_THAT(growth_of(taking(128, 0, 0, 0), {now}), ElementsAre(HasSubstr("20 -> 30")));
+  now.selection.erase("kernel.1");
+  EXPECT_THAT(growth_of(taking(128, 0, 0, 0), {now}), IsEmpty());
+  now.selection["kernel.0"] = "f grid=1x1x1 block=64x1x1 registers=129 local_bytes=0 shared_bytes=0";
+  EXPECT_THAT(growth_of(taking(128, 0, 0, 0), {now}), ElementsAre(HasSubstr("128 -> 129")));
+}
+
+TEST(Growth, WhatNobodyApprovedOrNotedSaysNothing) {
+  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [](std::string_view) -> const Observed* { return nullptr; }), IsEmpty());
+  const Observed old{.bits = "0123456789abcdef", .selection = {}, .seeds = {}, .resources = {}};
+  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [&](std::string_view) { return &old; }), IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay
