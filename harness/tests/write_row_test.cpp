@@ -57,6 +57,28 @@ void write(T* to, int64_t n, bool stream) {
   }
 }
 
+// `rows` rows of n elements, alike, each `stride` after the one before.
+template <class T>
+void write_rows(T* to, int64_t n, int64_t stride, int64_t rows, bool stream) {
+  using D = typename RowWriter<T>::D;
+  const D d;
+  const int64_t two = 2 * static_cast<int64_t>(hn::Lanes(d));
+  RowWriter<T> writer(stream);
+  for (int64_t row = 0; row < rows; ++row) {
+    writer.begin_row(to + row * stride, n);
+    int64_t i = 0;
+    for (; i + two <= n; i += two) writer.put(counting<T>(d, i));
+    if (i < n) writer.put_n(counting<T>(d, i), static_cast<size_t>(n - i));
+  }
+}
+
+void write_rows_f64(double* to, int64_t n, int64_t stride, int64_t rows, bool stream) {
+  write_rows(to, n, stride, rows, stream);
+}
+void write_rows_bf16(bf16* to, int64_t n, int64_t stride, int64_t rows, bool stream) {
+  write_rows(to, n, stride, rows, stream);
+}
+
 void write_f64(double* to, int64_t n, bool stream) { write(to, n, stream); }
 void write_f32(float* to, int64_t n, bool stream) { write(to, n, stream); }
 void write_f16(f16* to, int64_t n, bool stream) { write(to, n, stream); }
@@ -73,6 +95,8 @@ HWY_EXPORT(write_f64);
 HWY_EXPORT(write_f32);
 HWY_EXPORT(write_f16);
 HWY_EXPORT(write_bf16);
+HWY_EXPORT(write_rows_f64);
+HWY_EXPORT(write_rows_bf16);
 
 constexpr int64_t kLongest = 200;  // of integers, bf16 holds those to 256
 
@@ -119,6 +143,37 @@ TEST_P(WriteRow, WritesExactlyTheRowAtAnyAddress) {
   expect_exactly_the_row<float>(&HWY_DYNAMIC_DISPATCH(write_f32));
   expect_exactly_the_row<f16>(&HWY_DYNAMIC_DISPATCH(write_f16));
   expect_exactly_the_row<bf16>(&HWY_DYNAMIC_DISPATCH(write_bf16));
+}
+
+// Enough rows that those gathered into lines wrap around where they wait.
+template <class T, class Function>
+void expect_exactly_the_rows(Function function) {
+  constexpr int64_t kBytes = 20'000, kPoison = 0xA5;
+  for (const int64_t n : {1, 3, 31, 33, 150, 200}) {
+    for (const int64_t stride : {n, n + 1, n + 64}) {
+      for (int64_t offset = 0; offset < 8; ++offset) {
+        const int64_t rows = kBytes / (stride * static_cast<int64_t>(sizeof(T))) + 1;
+        std::vector<T> all(static_cast<size_t>(offset + rows * stride + 64));
+        std::memset(all.data(), kPoison, all.size() * sizeof(T));
+        const T untouched = all[0];
+        function(all.data() + offset, n, stride, rows, true);
+        for (int64_t i = 0; i < static_cast<int64_t>(all.size()); ++i) {
+          const int64_t at = i - offset, column = at % stride;
+          const T got = all[static_cast<size_t>(i)];
+          if (at >= 0 && at < rows * stride && column < n) {
+            ASSERT_EQ(value(got), column + 1) << n << " " << stride << " " << offset << " " << i;
+          } else {
+            ASSERT_EQ(std::memcmp(&got, &untouched, sizeof(T)), 0) << n << " " << stride << " " << offset << " " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(WriteRow, WritesExactlyManyRows) {
+  expect_exactly_the_rows<double>(&HWY_DYNAMIC_DISPATCH(write_rows_f64));
+  expect_exactly_the_rows<bf16>(&HWY_DYNAMIC_DISPATCH(write_rows_bf16));
 }
 
 std::vector<int64_t> targets() {

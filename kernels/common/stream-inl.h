@@ -7,6 +7,7 @@
 #define ASSAY_KERNELS_COMMON_STREAM_INL_H
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,7 +23,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Takes the elements of one row after the other, in pairs of vectors. A streamed store fills a whole cache line or
 // costs more than it saves, so rows that do not consist of whole lines are gathered, one behind the other as long as
-// they are neighbours in memory, and leave as lines.
+// they are neighbours in memory, and leave as lines: one for each that comes, since many at once would take the places
+// that loads wait in, and some lines later, since a line is not read well right after it was written in two pieces.
 template <class T>
 class RowWriter {
  public:
@@ -38,68 +40,85 @@ class RowWriter {
 
   void begin_row(T* to, int64_t n) {
     auto* bytes = reinterpret_cast<std::byte*>(to);
-    if (is_gathering_ && bytes == base_ + (at_ - lines_)) return;
+    if (way_ == Way::gathered && bytes == base_ + (at_ - lines_)) return;
     flush();
+    at_ = bytes;
+    way_ = stream_ ? Way::streamed : Way::stored;
     const size_t past_line = reinterpret_cast<uintptr_t>(to) % kLine;
     const size_t row_bytes = static_cast<size_t>(n) * sizeof(T);
-    is_gathering_ = stream_ && (past_line != 0 || row_bytes % kPairBytes != 0 || kPairBytes % kLine != 0);
-    if (is_gathering_) {
+    if (stream_ && (past_line != 0 || row_bytes % kPairBytes != 0 || kPairBytes % kLine != 0)) {
+      way_ = Way::gathered;
       base_ = bytes - past_line;
       begun_ = past_line;
       at_ = lines_ + past_line;
-    } else {
-      at_ = bytes;
     }
   }
 
   HWY_INLINE void put(const Pair<D>& p) {
-    if (stream_ && !is_gathering_) {
+    if (way_ == Way::streamed) {
       stream_pair(D(), p, reinterpret_cast<T*>(at_));
     } else {
       store_pair(D(), p, reinterpret_cast<T*>(at_));
     }
     at_ += kPairBytes;
-    if (is_gathering_ && at_ >= lines_ + kGathered) drain();
+    if (way_ == Way::gathered) send_old(kPairBytes);
   }
 
   // The row's last elements, fewer than a pair.
   HWY_INLINE void put_n(const Pair<D>& p, size_t count) {
     store_pair_n(D(), p, reinterpret_cast<T*>(at_), count);
     at_ += count * sizeof(T);
-    if (is_gathering_ && at_ >= lines_ + kGathered) drain();
+    if (way_ == Way::gathered) send_old(static_cast<int64_t>(count * sizeof(T)));
   }
 
  private:
-  static constexpr size_t kLine = 64;
-  static constexpr size_t kPairBytes = 2 * hn::MaxLanes(D()) * sizeof(T);
-  static constexpr size_t kGathered = 1024;
+  enum class Way : uint8_t { stored, streamed, gathered };
+  static constexpr int64_t kLine = 64;
+  static constexpr int64_t kPairBytes = 2 * hn::MaxLanes(D()) * sizeof(T);
+  static constexpr int64_t kWaiting = 4 * kLine;
+  static constexpr int64_t kGathered = 4096;
 
-  // The whole lines leave, what follows them moves to the front.
-  void drain() {
-    const size_t end = static_cast<size_t>(at_ - lines_), whole = end / kLine * kLine;
-    size_t i = 0;
-    if (begun_ != 0 && whole > 0) {
-      std::memcpy(base_ + begun_, lines_ + begun_, kLine - begun_);
-      begun_ = 0;
-      i = kLine;
+  // Whole lines in lines_ up to `bytes` before the next element.
+  int64_t lines_before(int64_t bytes) const { return (at_ - lines_ - bytes) & -kLine; }
+
+  // Sends the lines that the last `bytes` make old.
+  HWY_INLINE void send_old(int64_t bytes) {
+    const int64_t from = lines_before(bytes) - kWaiting;
+    const int64_t to = bytes % kLine == 0 ? from + bytes : lines_before(0) - kWaiting;
+    for (int64_t line = from; line < to; line += kLine) send_line(line);
+    if (at_ >= lines_ + kGathered) rewind();
+  }
+
+  HWY_INLINE void send_line(int64_t line) {
+    if (line <= 0) {
+      if (line == 0) std::memcpy(base_ + begun_, lines_ + begun_, kLine - begun_);
+      return;
     }
-    const hn::ScalableTag<uint8_t> d;
-    for (; i < whole; i += hn::Lanes(d)) {
+    const hn::CappedTag<uint8_t, kLine> d;
+    for (int64_t i = line; i < line + kLine; i += hn::MaxLanes(d)) {
       hn::Stream(hn::Load(d, reinterpret_cast<const uint8_t*>(lines_ + i)), d, reinterpret_cast<uint8_t*>(base_ + i));
     }
-    std::memcpy(lines_, lines_ + whole, end - whole);
-    base_ += whole;
-    at_ = lines_ + (end - whole);
+  }
+
+  // What waits moves to the front, behind the first line: that one may belong to somebody else in part.
+  HWY_NOINLINE void rewind() {
+    const int64_t first = lines_before(0) - kWaiting, waiting = at_ - lines_ - first;
+    std::memcpy(lines_ + kLine, lines_ + first, static_cast<size_t>(waiting));
+    base_ += first - kLine;
+    at_ = lines_ + kLine + waiting;
   }
 
   void flush() {
-    if (!is_gathering_) return;
-    drain();
-    std::memcpy(base_ + begun_, lines_ + begun_, static_cast<size_t>(at_ - lines_) - begun_);
-    is_gathering_ = false;
+    if (way_ != Way::gathered) return;
+    const int64_t end = lines_before(0);
+    for (int64_t line = std::max<int64_t>(0, end - kWaiting); line < end; line += kLine) send_line(line);
+    const int64_t begun = end == 0 ? static_cast<int64_t>(begun_) : end;
+    std::memcpy(base_ + begun, lines_ + begun, static_cast<size_t>(at_ - lines_ - begun));
+    way_ = Way::stored;
   }
 
-  bool stream_, is_gathering_ = false;
+  bool stream_;
+  Way way_ = Way::stored;
   std::byte* at_ = nullptr;    // where the next elements go: into the row, or into lines_
   std::byte* base_ = nullptr;  // where lines_[0] goes, a line's beginning
   size_t begun_ = 0;           // of the first line, bytes that belong to somebody else
