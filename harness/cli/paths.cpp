@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include "core/error.h"
+#include "worker/sanitized.h"
 
 namespace assay {
 namespace {
@@ -48,21 +48,6 @@ fs::path oracle_cache() {
   return home != nullptr && *home == '/' ? fs::path(home) / ".cache" / "assay" / "oracle" : fs::path();
 }
 
-// On PATH, or in the CUDA toolkit's own place.
-fs::path compute_sanitizer() {
-  const char* path = std::getenv("PATH");
-  const char* toolkit = std::getenv("CUDA_HOME");
-  std::stringstream folders(std::string(path == nullptr ? "" : path) + ":" +
-                            (toolkit == nullptr ? "/usr/local/cuda" : toolkit) + "/bin");
-  std::error_code error;
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path file = fs::path(folder) / "compute-sanitizer";
-    if (folder.starts_with('/') && fs::is_regular_file(file, error)) return file;
-  }
-  throw UsageError(
-      "--sanitizer: compute-sanitizer is neither on PATH nor in $CUDA_HOME/bin; it comes with the CUDA toolkit");
-}
-
 }  // namespace
 
 fs::path source_root(const Options& options) {
@@ -98,7 +83,7 @@ JudgeSettings judge_settings(const Options& options) {
   settings.device = device_named(options.device);
   if (!options.sanitizer.empty()) {
     settings.sanitizer = sanitizer_named(options.sanitizer);
-    settings.sanitizer_program = compute_sanitizer();
+    settings.sanitizer_program = find_compute_sanitizer();
   }
   settings.threads = options.threads;
   return settings;

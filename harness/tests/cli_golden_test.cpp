@@ -98,6 +98,29 @@ TEST_F(Cli, ObservedGoldensFollowFromARunAndNoticeAChange) {
   EXPECT_EQ(read_records(run).at(0).verdict, Verdict::changed);
 }
 
+TEST_F(Cli, TheGateTellsOfLaunchesThatTakeMoreThanWasApproved) {
+  const std::string root = tree();
+  const auto gate = [&](const std::string& name) {
+    run = (folder / name).string();
+    return assay(
+        {"gate", "--no-report", "--module", module("with_workspace"), "--filter", kCase, "--root", root, "--out", run});
+  };
+  EXPECT_EQ(gate("first").status, 0);
+  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  EXPECT_EQ(gate("equal").status, 0);
+  const std::string platform = read_run(run).kernels.at(0).platform;
+  const fs::path file = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
+  std::string text = content_of(file);
+  const size_t at = text.find("workspace=64", text.find("\n" + kCase));
+  ASSERT_NE(at, std::string::npos) << text;
+  std::ofstream(file) << text.replace(at, 12, "workspace=32");
+  const ProgramEnd grown = gate("grown");
+  EXPECT_EQ(grown.status, 2) << grown.output;
+  EXPECT_THAT(grown.output, HasSubstr("reduce/bad: bytes of workspace grew, 32 -> 64 in " + kCase));
+  std::ofstream(file) << text.replace(at, 12, "workspace=96");
+  EXPECT_EQ(gate("less").status, 0);
+}
+
 TEST_F(Cli, ARunThatLostRecordsApprovesNothing) {
   const std::string root = tree();
   ASSERT_EQ(check("good", "reduce:n=1*", {"--root", root}).status, 0);

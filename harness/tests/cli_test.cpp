@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "cli_fixture.h"
+#include "gate/stale.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
 
@@ -317,6 +318,34 @@ TEST_F(Cli, TheGateListsEditsOfWhatJudgesItAndWantsApproval) {
   EXPECT_THAT(end.output, AllOf(HasSubstr("findings for the owner to approve"), HasSubstr("policy.toml is edited")));
   EXPECT_FALSE(read_run(run).findings.empty());
   EXPECT_EQ(assay(second).status, 0);
+}
+
+TEST_F(Cli, TheGateTellsOfAKnownIssueThatTwentyRunsDidNotShow) {
+  const std::string root = tree();
+  std::ofstream(fs::path(root) / "ci/policy/policy.toml", std::ios::app)
+      << "[[known_issue]]\nkernel = \"reduce/bad:*\"\nverdict = \"wrong\"\nreason = \"upstream\"\nowner = \"me\"\n"
+         "expires = 2999-01-01\n";
+  const fs::path history = folder / "history";
+  fs::create_directories(history);
+  const auto gate = [&](const std::string& name) {
+    run = (folder / name).string();
+    return assay({"gate", "--no-report", "--tier", "ci", "--module", module("good"), "--filter", kCase, "--root", root,
+                  "--history", history.string(), "--out", run});
+  };
+  EXPECT_EQ(gate("first").status, 0);
+  for (int i = 0; i < kCleanRuns - 1; ++i) {
+    assay::Run past = read_run(folder / "first");
+    past.started = "2020-01-01T00:00:" + std::to_string(10 + i) + "Z";
+    RunFolder copy = RunFolder::create(history / std::to_string(i));
+    for (const Record& record : read_records(folder / "first")) copy.append(record);
+    copy.write_run(past);
+    if (i == kCleanRuns - 3) {
+      EXPECT_EQ(gate("before").status, 0);
+    }
+  }
+  const ProgramEnd end = gate("last");
+  EXPECT_EQ(end.status, 2) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("known issue of reduce/bad:* (me) is stale"));
 }
 
 TEST_F(Cli, TablesAreWhatTheCodeHolds) {

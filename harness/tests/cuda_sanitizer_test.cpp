@@ -3,14 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "bad_module_checks.h"
+#include "worker/sanitized.h"
 
 namespace assay {
 namespace {
-
-const std::filesystem::path kProgram = "/usr/local/cuda/bin/compute-sanitizer";
 
 struct SanitizerRow {
   Sanitizer tool;
@@ -22,13 +19,10 @@ void PrintTo(const SanitizerRow& row, std::ostream* out) { *out << name_of(row.t
 
 class CudaSanitizer : public ::testing::TestWithParam<SanitizerRow> {
  protected:
-  static void SetUpTestSuite() {
-    if (!std::filesystem::exists(kProgram)) FAIL() << kProgram << " is missing; it comes with the CUDA toolkit";
-  }
   static Record check(Sanitizer tool, const std::string& module) {
     JudgeSettings settings = bad::settings(Device::cuda, 60);
     settings.sanitizer = tool;
-    settings.sanitizer_program = kProgram;
+    settings.sanitizer_program = find_compute_sanitizer();
     JudgeClient judge(settings);
     return bad::check(judge, "cuda/" + module, bad::kNormal);
   }

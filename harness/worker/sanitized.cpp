@@ -122,6 +122,20 @@ class SanitizedLaunch : public Steps {
 
 }  // namespace
 
+fs::path find_compute_sanitizer() {
+  const char* path = std::getenv("PATH");
+  const char* toolkit = std::getenv("CUDA_HOME");
+  std::stringstream folders(std::string(path == nullptr ? "" : path) + ":" +
+                            (toolkit == nullptr ? "/usr/local/cuda" : toolkit) + "/bin");
+  std::error_code error;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path file = fs::path(folder) / "compute-sanitizer";
+    if (folder.starts_with('/') && fs::is_regular_file(file, error)) return file;
+  }
+  throw UsageError(
+      "--sanitizer: compute-sanitizer is neither on PATH nor in $CUDA_HOME/bin; it comes with the CUDA toolkit");
+}
+
 Record examine_sanitized(Court court, const std::vector<std::pair<std::string, std::string>>& environment,
                          const KernelInfo& kernel, const Op& op, const Case& c) {
   const JudgeSettings& settings = *court.settings;

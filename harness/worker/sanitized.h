@@ -2,6 +2,7 @@
 // about it. The other checks are skipped, and the record says so: the tool watches a launch, nobody judges its answer.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "worker/examination.h"
 
 namespace assay {
+
+// compute-sanitizer: on PATH, or in the CUDA toolkit's own place. Throws UsageError.
+std::filesystem::path find_compute_sanitizer();
 
 // As examine() in examination.h, under the tool that the settings of `court` name; of the rest of it memory and fills
 // take part. `environment` is the worker's.
