@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -30,6 +31,14 @@ class CaseList {
   std::vector<Case> cases_;
   std::unordered_set<std::string> ids_;
 };
+
+// The cases of a table.
+inline std::vector<Case> cases_of(const Op& op, Tier wanted,
+                                  std::initializer_list<std::pair<Tier, const char*>> table) {
+  CaseList list(op, wanted);
+  for (const auto& [least, fields] : table) list.add(least, fields);
+  return list.take();
+}
 
 // Sizes around powers of two, where tiles and vectors end.
 inline const std::vector<int64_t>& edge_sizes() {

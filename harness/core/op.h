@@ -125,7 +125,10 @@ class Op {
   virtual int oracle_version() const = 0;             // raised when the oracle's bits may change
   virtual std::vector<FieldSpec> fields() const = 0;  // the op's own, then dtype; common_fields() are appended
 
-  virtual std::vector<Case> cases(Tier tier) const = 0;              // smoke is a subset of ci, ci of nightly
+  virtual std::vector<Case> cases(Tier tier) const = 0;  // smoke is a subset of ci, ci of nightly
+  // Further ones for every device but a CPU: more blocks than 65535 along any axis of a grid (ci), more than 2^31
+  // elements (nightly). No truth golden holds them, since a host's oracle would need hours and hundreds of GiB.
+  virtual std::vector<Case> device_cases(Tier) const { return {}; }
   virtual std::vector<TensorSpec> tensors(const Case& c) const = 0;  // in the order kernels see them
 
   // One Reference per output tensor, in tensor order. `tensors` has every tensor of tensors(c): inputs as filled, inout

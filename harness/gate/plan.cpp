@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "device/device.h"
 #include "gate/filter.h"
 
 namespace assay {
@@ -46,6 +47,9 @@ std::vector<Candidate> candidates_of(const Op& op, const std::vector<BenchCase>&
   std::vector<Candidate> candidates;
   if (request.timing != Timing::only) {
     for (const Case& c : op.cases(request.tier)) candidates.push_back({c, false});
+    if (request.device != name_of(Device::cpu)) {
+      for (const Case& c : op.device_cases(request.tier)) add(candidates, c, false);
+    }
   }
   if (request.timing == Timing::none) return candidates;
   for (const BenchCase& one : bench) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/error.h"
@@ -76,6 +77,38 @@ TEST(Plan, AKernelForAnotherDeviceIsCountedAndNotPlanned) {
     } catch (const UsageError& e) {
       EXPECT_THAT(e.what(), HasSubstr("1 kernel not run, target other than cpu: gemm/simd (cuda)"));
     }
+  }
+}
+
+TEST(Plan, ADeviceIsAskedItsOwnCasesTooAndEachOnce) {
+  const OpRegistry ops = fake_ops();
+  std::vector<KernelInfo> kernels = fake_kernels();
+  const auto count = [&](Tier tier, const std::string& device) {
+    for (KernelInfo& kernel : kernels) kernel.target = device;
+    return make_plan(ops, kernels, {}, {.tier = tier, .device = device}).cases.size();
+  };
+  EXPECT_EQ(count(Tier::smoke, "cuda"), count(Tier::smoke, "cpu"));
+  EXPECT_EQ(count(Tier::ci, "cuda"), count(Tier::ci, "cpu") + 3);  // one a kernel
+}
+
+TEST(Plan, EveryOpHasCasesForADeviceBeyond65535BlocksAndBeyond2To31Elements) {
+  const OpRegistry ops = make_op_registry();
+  for (const auto& op : ops.all()) {
+    const auto has = [&op](Tier tier, const auto& is_wanted) {
+      const std::vector<Case> cases = op->device_cases(tier);
+      return std::any_of(cases.begin(), cases.end(), [&](const Case& c) {
+        const std::vector<TensorSpec> tensors = op->tensors(c);
+        return std::any_of(tensors.begin(), tensors.end(), is_wanted);
+      });
+    };
+    const auto is_long = [](const TensorSpec& t) {
+      return std::any_of(t.shape.begin(), t.shape.end(), [](int64_t length) { return length > 65535; });
+    };
+    const auto is_large = [](const TensorSpec& t) { return t.elements() > int64_t{1} << 31; };
+    EXPECT_TRUE(has(Tier::ci, is_long)) << op->name();
+    EXPECT_FALSE(has(Tier::ci, is_large)) << op->name();
+    EXPECT_TRUE(has(Tier::nightly, is_large)) << op->name();
+    EXPECT_TRUE(op->device_cases(Tier::smoke).empty()) << op->name();
   }
 }
 

@@ -65,6 +65,13 @@ class BiasGelu final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return gelu::cases(*this, tier); }
 
+  std::vector<Case> device_cases(Tier tier) const override {
+    return cases_of(*this, tier,
+                    {{Tier::ci, "rows=1048583,cols=5,form=erf,dtype=bf16"},
+                     {Tier::nightly, "rows=32771,cols=65537,form=erf,dtype=f16"},
+                     {Tier::nightly, "rows=32771,cols=65537,form=tanh,dtype=bf16"}});
+  }
+
   std::vector<TensorSpec> tensors(const Case& c) const override {
     const gelu::Fill& fill = fill_named(gelu::fills(), c);
     const DType type = dtype_of(c);

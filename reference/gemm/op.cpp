@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "reference/case_list.h"
 #include "reference/gemm/gemm.h"
 #include "reference/gemm/oracle.h"
 #include "reference/math/caps.h"
@@ -91,6 +92,19 @@ class GemmOp final : public Op {
   }
 
   std::vector<Case> cases(Tier tier) const override { return gemm::cases(*this, tier); }
+
+  std::vector<Case> device_cases(Tier tier) const override {
+    return cases_of(*this, tier,
+                    {{Tier::ci, "batch=65537,m=3,n=5,k=2,dtype=bf16"},
+                     {Tier::ci, "batch=65537,m=3,n=5,k=2,dtype=f32"},
+                     {Tier::ci, "m=8388737,n=3,k=2,dtype=bf16"},
+                     {Tier::ci, "m=3,n=16777259,k=2,dtype=f16"},
+                     {Tier::nightly, "m=46351,n=46349,k=8,dtype=bf16"},
+                     {Tier::nightly, "m=46349,n=46351,k=33,tb=t,dtype=f16"},
+                     {Tier::nightly, "batch=65537,m=128,n=257,k=8,dtype=bf16"},
+                     {Tier::nightly, "m=32771,n=8,k=65537,dtype=f16"},
+                     {Tier::nightly, "m=46351,n=46352,k=16,tb=t,out=bf16,dtype=e4m3"}});
+  }
 
   std::vector<TensorSpec> tensors(const Case& c) const override {
     const int64_t batch = c.integer("batch"), m = c.integer("m"), n = c.integer("n"), k = c.integer("k");

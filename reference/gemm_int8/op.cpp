@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "reference/case_list.h"
 #include "reference/gemm_int8/gemm_int8.h"
 #include "reference/gemm_int8/oracle.h"
 #include "reference/math/caps.h"
@@ -103,6 +104,14 @@ class GemmInt8Op final : public Op {
   }
 
   std::vector<Case> cases(Tier tier) const override { return gemm_int8::cases(*this, tier); }
+
+  std::vector<Case> device_cases(Tier tier) const override {
+    return cases_of(*this, tier,
+                    {{Tier::ci, "m=8388737,n=3,k=2,fill=int8_full"},
+                     {Tier::ci, "m=3,n=16777259,k=2,tb=t,fill=int8_full"},
+                     {Tier::nightly, "m=46351,n=46349,k=16,tb=t,scales=channel,fill=int8_full"},
+                     {Tier::nightly, "m=131101,n=8,k=16411,za=5,zb=-3,zy=7,fill=int8_full"}});
+  }
 
   std::vector<TensorSpec> tensors(const Case& c) const override {
     for (const char* name : {"za", "zb", "zy"}) require_zero_point(c, name);

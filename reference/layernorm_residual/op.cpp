@@ -104,6 +104,12 @@ class LayernormResidual final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return layernorm::cases(*this, tier); }
 
+  std::vector<Case> device_cases(Tier tier) const override {
+    return cases_of(
+        *this, tier,
+        {{Tier::ci, "rows=1048583,cols=5,dtype=bf16"}, {Tier::nightly, "rows=262147,cols=8195,dtype=bf16"}});
+  }
+
   std::vector<TensorSpec> tensors(const Case& c) const override {
     if (!(c.real("eps") >= 0x1p-126 && c.real("eps") <= 0x1p100)) {
       throw UsageError("case of layernorm_residual: field 'eps' = '" + c.word("eps") +

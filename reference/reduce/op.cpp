@@ -41,6 +41,15 @@ class ReduceOp final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return reduce::cases(*this, tier); }
 
+  std::vector<Case> device_cases(Tier tier) const override {
+    return cases_of(*this, tier,
+                    {{Tier::ci, "kind=sum,outer=1048583,n=5,dtype=bf16"},
+                     {Tier::ci, "kind=max,outer=70001,n=2,inner=67,dtype=f16"},
+                     {Tier::ci, "kind=sum,n=2,inner=16777259,dtype=bf16"},
+                     {Tier::nightly, "kind=sum,outer=46351,n=46351,dtype=f16"},
+                     {Tier::nightly, "kind=max,outer=32771,n=2,inner=65537,dtype=bf16"}});
+  }
+
   std::vector<TensorSpec> tensors(const Case& c) const override {
     const DType dtype = *dtype_named(c.word("dtype"));
     const std::vector<int64_t> x{c.integer("outer"), c.integer("n"), c.integer("inner")};

@@ -74,6 +74,13 @@ class Softmax final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return softmax::cases(*this, tier); }
 
+  std::vector<Case> device_cases(Tier tier) const override {
+    return cases_of(*this, tier,
+                    {{Tier::ci, "rows=1048583,cols=5,dtype=bf16"},
+                     {Tier::nightly, "rows=524309,cols=4099,dtype=bf16"},
+                     {Tier::nightly, "rows=1048583,cols=2049,scale=0.125,dtype=f16"}});
+  }
+
   std::vector<TensorSpec> tensors(const Case& c) const override {
     if (!std::isfinite(c.real("scale"))) {
       throw UsageError("case of softmax: field 'scale' = '" + c.word("scale") + "' is not finite");
