@@ -11,9 +11,6 @@
 namespace assay {
 namespace {
 
-// Bits with both zeros made one.
-uint64_t value_bits(DType t, uint64_t bits) { return is_float(t) && (bits << (65 - 8 * size_of(t))) == 0 ? 0 : bits; }
-
 // Inputs that make a whole output zero, infinite or NaN by themselves.
 bool forces_sameness(std::string_view generator) {
   static constexpr std::array<std::string_view, 5> kForcing{"zeros", "onehot", "identity", "huge", "subnormal"};
@@ -37,30 +34,6 @@ std::string expected_sameness(std::span<const TensorSpec> tensors) {
   return any_random ? "" : "no input that is read is random";
 }
 
-// The most common value, if more than half the elements have it (Boyer and Moore's majority vote), and its count.
-struct Majority {
-  uint64_t bits = 0;
-  int64_t count = 0;
-};
-Majority majority_of(const OutputData& output) {
-  const DType t = output.spec->dtype;
-  Majority vote;
-  for_each_row(*output.spec, [&](const Row& row) {
-    for (int64_t i = 0; i < row.count; ++i) {
-      const uint64_t bits = value_bits(t, load_bits(t, output.data, row.offset + i * row.stride));
-      if (vote.count == 0) vote.bits = bits;
-      vote.count += bits == vote.bits ? 1 : -1;
-    }
-  });
-  vote.count = 0;
-  for_each_row(*output.spec, [&](const Row& row) {
-    for (int64_t i = 0; i < row.count; ++i) {
-      vote.count += value_bits(t, load_bits(t, output.data, row.offset + i * row.stride)) == vote.bits;
-    }
-  });
-  return vote;
-}
-
 }  // namespace
 
 bool is_random_generator(std::string_view generator) {
@@ -69,16 +42,35 @@ bool is_random_generator(std::string_view generator) {
   return std::find(kRandom.begin(), kRandom.end(), generator) != kRandom.end();
 }
 
-CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputData> outputs) {
+// Boyer and Moore's majority vote, and a count of who won.
+Majority majority_of(const TensorSpec& spec, const std::byte* data) {
+  const DType t = spec.dtype;
+  Majority vote;
+  for_each_row(spec, [&](const Row& row) {
+    for (int64_t i = 0; i < row.count; ++i) {
+      const uint64_t bits = value_bits(t, load_bits(t, data, row.offset + i * row.stride));
+      if (vote.count == 0) vote.bits = bits;
+      vote.count += bits == vote.bits ? 1 : -1;
+    }
+  });
+  vote.count = 0;
+  for_each_row(spec, [&](const Row& row) {
+    for (int64_t i = 0; i < row.count; ++i) {
+      vote.count += value_bits(t, load_bits(t, data, row.offset + i * row.stride)) == vote.bits;
+    }
+  });
+  return 2 * vote.count > spec.elements() ? vote : Majority{};
+}
+
+CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputMajority> outputs) {
   int64_t elements = 0, same = 0;
   std::string what;
-  for (const OutputData& output : outputs) {
-    const Majority majority = majority_of(output);
-    elements += output.spec->elements();
+  for (const auto& [spec, majority] : outputs) {
+    elements += spec->elements();
     same += majority.count;
-    const double value = decode(output.spec->dtype, majority.bits);
-    what += fmt::format("{}{} of {} elements of {} are {}", what.empty() ? "" : ", ", majority.count,
-                        output.spec->elements(), output.spec->name, value);
+    if (majority.count == 0) continue;
+    what += fmt::format("{}{} of {} elements of {} are {}", what.empty() ? "" : ", ", majority.count, spec->elements(),
+                        spec->name, decode(spec->dtype, majority.bits));
   }
   if (elements < kLeastTrustedElements) {
     return check_result("trust", Outcome::not_applicable, fmt::format("only {} output elements", elements));

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
+#include "core/hd.h"
 #include "core/op.h"
 #include "record/record.h"
 
@@ -20,15 +22,28 @@ inline constexpr int64_t kLeastTrustedElements = 32;
 // Generators that draw every element from a wide distribution around ordinary magnitudes.
 bool is_random_generator(std::string_view generator);
 
-// One output tensor's content: element (0,...,0).
-struct OutputData {
+// The value that more than half the elements of an output have, both zeros being one, and how many have it; none: 0.
+struct Majority {
+  uint64_t bits = 0;
+  int64_t count = 0;
+
+  bool operator==(const Majority&) const = default;
+};
+Majority majority_of(const TensorSpec& spec, const std::byte* data);  // element (0,...,0)
+
+struct OutputMajority {
   const TensorSpec* spec = nullptr;
-  const std::byte* data = nullptr;
+  Majority majority;
 };
 
 // The check "trust", over all outputs together. Sameness is not applicable, with the reason, where it is in the nature
 // of the case: an input that is read is empty (k = 0) or forces it (zeros, one-hot, overflow), no random input is read
 // (alpha = 0), an output axis has length 1 (softmax over one column), or there are too few elements.
-CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputData> outputs);
+CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputMajority> outputs);
+
+// Bits with both zeros made one.
+ASSAY_HD constexpr uint64_t value_bits(DType t, uint64_t bits) {
+  return is_float(t) && (bits << (65 - 8 * size_of(t))) == 0 ? 0 : bits;
+}
 
 }  // namespace assay

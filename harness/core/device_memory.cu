@@ -25,6 +25,14 @@ void copy_to_host(void* to, const void* from, size_t bytes, void* stream) {
   require_cuda(cudaStreamSynchronize(stream_of(stream)), "copy to the host");
 }
 
+void wait_for_device(void* stream) { require_cuda(cudaStreamSynchronize(stream_of(stream)), "waiting"); }
+
+size_t free_device_memory() {
+  size_t free = 0, total = 0;
+  require_cuda(cudaMemGetInfo(&free, &total), "device memory");
+  return free;
+}
+
 int cuda_devices() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;

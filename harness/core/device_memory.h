@@ -31,6 +31,11 @@ class DeviceMemory {
 void copy_to_device(void* to, const void* from, size_t bytes, void* stream = nullptr);
 void copy_to_host(void* to, const void* from, size_t bytes, void* stream = nullptr);
 
+// Until everything in `stream` is done. Throws Error.
+void wait_for_device(void* stream = nullptr);
+
+size_t free_device_memory();  // bytes. Throws Error.
+
 int cuda_devices();  // 0 where there is no driver
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/op.h"
@@ -68,5 +69,6 @@ class DeviceOracle {
 // `tensors` as for Op::oracle, in device memory: inputs as filled, inout as before the launch, outputs without data.
 // Null for an op without one. Defined by reference/ from the lines of its CMakeLists.txt.
 std::unique_ptr<DeviceOracle> make_device_oracle(const Case& c, std::span<const DeviceTensor> tensors);
+bool has_device_oracle(std::string_view op);
 
 }  // namespace assay

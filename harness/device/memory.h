@@ -59,6 +59,8 @@ class Memory {
   // Called when memory is short, before giving up: whoever maps blocks lets go of them.
   std::function<void()> on_shortage;
 
+  // Bytes from and to outside lie in the machine's memory, or in that of this memory's own device.
+  //
   // Keeps `bytes`, the content of `region` from its first element on, under a number of the caller's choice (from 0).
   // They must stay where they are, and change only together with another keep(), until the next place().
   virtual void keep(int number, const Region& region, std::span<const std::byte> bytes) = 0;

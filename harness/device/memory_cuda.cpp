@@ -146,8 +146,7 @@ class CudaMemory : public Memory {
     if (copy == nullptr) copy = std::make_unique<Copy>();
     // As far from a multiple of 16 as the region's own, for the sake of wide accesses.
     std::byte* from = copy->buffer.reserve(bytes.size() + 16) + region.first % 16;
-    require(cudaMemcpyAsync(from, bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream_), "uploading inputs");
-    require(cudaStreamSynchronize(stream_), "uploading inputs");
+    copy_bytes(from, bytes.data(), bytes.size(), "keeping inputs");
     copy->from = from;
     copy->content = bytes.size();
   }
@@ -179,9 +178,7 @@ class CudaMemory : public Memory {
   }
 
   void read(const Region& region, uint64_t begin, std::span<std::byte> to) override {
-    require(cudaMemcpyAsync(to.data(), data_of(region) + begin, to.size(), cudaMemcpyDeviceToHost, stream_),
-            "reading memory");
-    require(cudaStreamSynchronize(stream_), "reading memory");
+    copy_bytes(to.data(), data_of(region) + begin, to.size(), "reading memory");
   }
 
  private:
@@ -219,6 +216,13 @@ class CudaMemory : public Memory {
   }
 
   std::byte* data_of(const Region& region) const { return placed_.at(region.block); }
+
+  // From and to wherever they are.
+  void copy_bytes(std::byte* to, const std::byte* from, uint64_t bytes, const char* what) {
+    if (bytes == 0) return;
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), what);
+    require(cudaStreamSynchronize(stream_), what);
+  }
 
   static std::span<const Stretch> rest_of(std::span<const Stretch> stretches, size_t from) {
     return stretches.subspan(from, std::min<size_t>(cuda::kMostStretches, stretches.size() - from));

@@ -48,6 +48,7 @@ inline constexpr const char* kZeros = "reduce:kind=max,outer=7,n=33,inner=5,dtyp
 inline constexpr const char* kNaN = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=nan_one";
 inline constexpr const char* kLarge = "reduce:kind=max,outer=1000,n=100,inner=33,dtype=f32";
 inline constexpr const char* kStart = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,place=start";
+inline constexpr const char* kBeyond32Bits = "reduce:kind=max,outer=32771,n=1,inner=65537,dtype=f32";
 
 struct Row {
   const char* module;

@@ -308,8 +308,8 @@ struct TrustTrial {
     for (size_t i = 0; i < 64; ++i) y[i] = static_cast<float>(i);
   }
   CheckResult check() const {
-    const OutputData data{&tensors[1], bytes_of(y)};
-    return trust_check(tensors, {&data, 1});
+    const OutputMajority majority{&tensors[1], majority_of(tensors[1], bytes_of(y))};
+    return trust_check(tensors, {&majority, 1});
   }
 };
 

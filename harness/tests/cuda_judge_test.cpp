@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <limits>
 
 #include "bad_module_checks.h"
+#include "record/json.h"
 
 namespace assay {
 namespace {
@@ -25,6 +28,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadCudaModule,
     ::testing::Values(CudaRow{"good", Verdict::pass, ""}, CudaRow{"good", Verdict::pass, "", bad::kZeros},
                       CudaRow{"good", Verdict::pass, "", bad::kNaN}, CudaRow{"good", Verdict::pass, "", bad::kLarge},
+                      CudaRow{"far_element", Verdict::wrong, "y[2147483725]", bad::kBeyond32Bits},
                       CudaRow{"illegal_address", Verdict::memory, "ILLEGAL_ADDRESS"},
                       CudaRow{"write_past_end", Verdict::memory, "ILLEGAL_ADDRESS"},
                       CudaRow{"write_before_start", Verdict::memory, "y: byte -1 from its first element was written"},
@@ -68,6 +72,74 @@ TEST(CudaJudge, WaitingAllocatingAndStrayingLaunchesAreNotAsynchronous) {
     EXPECT_EQ(found->outcome, Outcome::fail) << module << "\n" << bad::details(record);
     EXPECT_NE(found->detail.find(detail), std::string::npos) << module << "\n" << bad::details(record);
   }
+}
+
+// ---- a judge's contents on the GPU and on the host ----
+
+// All of a record but what clocks and processes say.
+std::string evidence(Record record) {
+  record.seconds.clear();
+  record.resident_growth_bytes = 0;
+  return to_json(record).dump(1);
+}
+
+JudgeSettings settings_from(int64_t elements_on_device) {
+  JudgeSettings settings = bad::settings(Device::cuda, 10);
+  settings.elements_on_device = elements_on_device;
+  return settings;
+}
+
+class WhereTheJudgeLooks : public ::testing::Test {
+ protected:
+  void expect_same(const std::filesystem::path& module, const std::vector<std::string>& cases) {
+    const KernelInfo on_gpu = on_gpu_.load(module).at(0), on_host = on_host_.load(module).at(0);
+    for (const std::string& id : cases) {
+      const Case c = ops_.parse_case(id);
+      const Record here = bad::concluded(on_host_.check(on_host, c));
+      EXPECT_EQ(evidence(bad::concluded(on_gpu_.check(on_gpu, c))), evidence(here)) << module << " " << id;
+      EXPECT_FALSE(here.truth_hash.empty() && here.verdict == Verdict::pass) << bad::details(here);
+    }
+  }
+  OpRegistry ops_ = make_op_registry();
+  JudgeClient on_gpu_{settings_from(0)};
+  JudgeClient on_host_{settings_from(std::numeric_limits<int64_t>::max())};
+};
+
+TEST_F(WhereTheJudgeLooks, MakesNoDifferenceToARecord) {
+  for (const char* module : {"good", "last_unwritten", "scribble_input", "write_before_start", "trust_workspace"}) {
+    expect_same(
+        bad::module_named(std::string("cuda/") + module),
+        {bad::kNormal, bad::kZeros, bad::kNaN, bad::kStart, "reduce:kind=max,outer=7,n=33,inner=5,pad=3,dtype=f32",
+         "reduce:kind=max,outer=0,n=33,inner=5,dtype=f32", "reduce:kind=max,outer=64,n=33,dtype=f32,seeds=3"});
+  }
+}
+
+TEST_F(WhereTheJudgeLooks, MakesNoDifferenceToOurKernels) {
+  const auto module = [](const char* name) { return bad::kBuild / "modules" / (std::string(name) + ".so"); };
+  expect_same(module("gemm_mma"),
+              {"gemm:m=33,n=29,k=47,dtype=bf16", "gemm:m=5,n=7,k=0,beta=0.5,dtype=f16",
+               "gemm:batch=3,m=15,n=17,k=33,tb=t,beta=0.5,pad_a=3,pad_b=1,pad_c=5,dtype=bf16",
+               "gemm:m=33,n=29,k=47,dtype=f16,fill=nan_one", "gemm:m=64,n=64,k=64,dtype=bf16,seeds=8"});
+  expect_same(module("gemm_int8_mma"), {"gemm_int8:m=31,n=33,k=129,scales=channel,za=5,zb=-3,zy=7,fill=int8_full"});
+  expect_same(module("softmax_simt"), {"softmax:rows=7,cols=33,dtype=f16", "softmax:rows=5,cols=127,pad=5,dtype=f32",
+                                       "softmax:rows=18,cols=17,scale=0.125,mask=additive,dtype=f32,fill=causal"});
+  expect_same(module("layernorm_residual_simt"), {"layernorm_residual:rows=16,cols=197,dtype=bf16,seeds=8"});
+  expect_same(module("bias_gelu_simt"), {"bias_gelu:rows=5,cols=127,pad=5,form=erf,dtype=f32"});
+  expect_same(module("reduce_simt"), {"reduce:kind=sum,outer=9,n=63,inner=17,pad=1,dtype=bf16"});
+}
+
+// Every element of an 8192 x 8192 product, and where the time went.
+TEST(CudaJudge, ALargeProductIsVerifiedInSeconds) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(bad::settings(Device::cuda, 10));
+  const KernelInfo kernel = judge.load(bad::kBuild / "modules" / "gemm_mma.so").at(0);
+  const Record record = bad::concluded(judge.check(kernel, ops.parse_case("gemm:m=8192,n=8192,k=8192,dtype=bf16")));
+  EXPECT_EQ(record.verdict, Verdict::pass) << bad::details(record);
+  ASSERT_EQ(record.errors.size(), 1u);
+  EXPECT_EQ(record.errors[0].elements, 8192 * 8192);
+  EXPECT_EQ(record.errors[0].rigorous + record.errors[0].weak, 8192 * 8192);
+  EXPECT_LT(record.seconds.at("oracle"), 2);
+  for (const auto& [phase, seconds] : record.seconds) std::printf("  %s %.3f s\n", phase.c_str(), seconds);
 }
 
 }  // namespace

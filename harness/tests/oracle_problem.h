@@ -53,8 +53,8 @@ inline std::vector<std::string> mistrusted(const Op& op, const std::vector<Case>
     for (size_t i = 0; i < r.size(); ++i) {
       store_bits(spec.dtype, rounded.data(), offset_of(spec, static_cast<int64_t>(i)), encode(spec.dtype, r.hi[i]));
     }
-    const OutputData output{&spec, rounded.data()};
-    const CheckResult result = trust_check(problem.specs, {&output, 1});
+    const OutputMajority majority{&spec, majority_of(spec, rounded.data())};
+    const CheckResult result = trust_check(problem.specs, {&majority, 1});
     if (result.outcome == Outcome::fail) found.push_back(c.id() + ": " + result.detail);
   }
   return found;

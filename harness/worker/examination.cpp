@@ -1,11 +1,9 @@
 #include "worker/examination.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/error.h"
 #include "worker/load.h"
-#include "worker/relations.h"
 #include "worker/steps.h"
 
 namespace assay {
@@ -159,9 +157,8 @@ class Examination : public Steps {
       unreached_ = "output was left unwritten";
       return false;
     }
-    references_ = reference(trial, seed());
-    for (const Reference& r : *references_) truth_.add(r);
-    const CheckResult accuracy = judge(base_, *references_, sheet_.record.errors);
+    expectation_ = expect(trial, seed());
+    const CheckResult accuracy = judge(base_, *expectation_, sheet_.record.errors);
     sheet_.set(accuracy);
     const bool unmoved = accuracy.outcome == Outcome::fail && difference(base_, stale).empty();
     sheet_.set("fresh", unmoved ? Outcome::fail : Outcome::pass,
@@ -311,21 +308,22 @@ class Examination : public Steps {
     trial.map();
     fill(trial, seed());
     for (size_t i = 0; i < tensors_.size(); ++i) {
-      const TensorView whole = base.inputs()[i], part = trial.inputs()[i];
-      if (whole.data == nullptr || !tensors_[i].is_read) continue;
-      if (!changed_in_leading_part(*whole.spec, whole.data, *part.spec, part.data).empty()) {
+      const Content* whole = base.inputs()[i];
+      if (whole == nullptr || !tensors_[i].is_read) continue;
+      if (court_.laboratory->changed_in_leading_part(tensors_[i], *whole, trial.tensors()[i], *trial.inputs()[i]) !=
+          kNowhere) {
         return sheet_.set(check, Outcome::not_applicable, "this fill of " + tensors_[i].name + " depends on the shape");
       }
     }
     const Outputs got = launch(trial, Poison::second);
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      const std::string differs =
-          changed_in_leading_part(tensors_[outputs_[i]], base_[i].data(), trial.tensors()[outputs_[i]], got[i].data());
-      if (differs.empty()) continue;
+      const TensorSpec &spec = tensors_[outputs_[i]], &part = trial.tensors()[outputs_[i]];
+      const int64_t at = court_.laboratory->changed_in_leading_part(spec, base_[i], part, got[i]);
+      if (at == kNowhere) continue;
       if (!contract_.promised(promise)) {
         return sheet_.set(check, Outcome::not_applicable, "not promised, and differs " + how);
       }
-      return sheet_.set(check, Outcome::fail, how + ": " + differs);
+      return sheet_.set(check, Outcome::fail, how + ": " + change(spec, base_[i], part, got[i], at));
     }
     sheet_.set(check, Outcome::pass, contract_.promised(promise) ? "" : "observed, not promised");
   }
@@ -336,7 +334,7 @@ class Examination : public Steps {
       return sheet_.pass_if_unset(check, contract_.promised(promise) ? "" : "observed, not promised");
     }
     std::vector<ErrorSummary> ignored;
-    CheckResult accuracy = judge(got, *references_, ignored);
+    CheckResult accuracy = judge(got, *expectation_, ignored);
     if (accuracy.outcome == Outcome::fail) {
       accuracy.detail = how + ": " + accuracy.detail;
       sheet_.set(std::move(accuracy));
@@ -381,19 +379,19 @@ class Examination : public Steps {
       Trial trial = plan(*court_.first, case_, setting_);
       trial.map();
       fill(trial, seed());
-      const int64_t slice = rows / 2;
-      trial.edit(index_of(r.input), [&](int64_t i, double old) {
-        return coordinate(input, i, r.input_axis) == slice ? std::nan("") : old;
-      });
+      const int64_t row = rows / 2;
+      trial.set_nan(index_of(r.input), slice_of(input, r.input_axis, row));
       const Outputs got = launch(trial, Poison::first);
       ++seen;
       const size_t output = output_position(r.output);
-      const std::string changed = changed_outside_slice(tensors_[outputs_[output]], r.output_axis, slice,
-                                                        base_[output].data(), got[output].data());
-      if (!changed.empty()) {
+      const TensorSpec& spec = tensors_[outputs_[output]];
+      const int64_t changed =
+          court_.laboratory->changed_outside(slice_of(spec, r.output_axis, row), spec, base_[output], got[output]);
+      if (changed != kNowhere) {
         return sheet_.set("row-independence", Outcome::fail,
-                          "NaN in " + r.input + ", slice " + std::to_string(slice) + " of axis " +
-                              std::to_string(r.input_axis) + ": " + changed);
+                          "NaN in " + r.input + ", slice " + std::to_string(row) + " of axis " +
+                              std::to_string(r.input_axis) + ": " +
+                              change(spec, base_[output], spec, got[output], changed));
       }
     }
     sheet_.set("row-independence", seen == 0 ? Outcome::not_applicable : Outcome::pass,
@@ -407,14 +405,16 @@ class Examination : public Steps {
       Trial trial = plan(*court_.first, case_, setting_);
       trial.map();
       fill(trial, seed());
-      trial.edit(index_of(r.input), [](int64_t, double old) { return std::ldexp(old, kPower); });
+      trial.scale(index_of(r.input), kPower);
       const Outputs got = launch(trial, Poison::first);
       const size_t output = output_position(r.output);
-      int64_t looked_at = 0;
-      const std::string broken = broken_scaling(tensors_[outputs_[output]], kPower * r.power, base_[output].data(),
-                                                got[output].data(), &looked_at);
-      seen += looked_at;
-      if (!broken.empty()) return sheet_.set("scaling", Outcome::fail, "4 x " + r.input + ": " + broken);
+      const TensorSpec& spec = tensors_[outputs_[output]];
+      const Scaling found = court_.laboratory->scaling(spec, kPower * r.power, base_[output], got[output]);
+      seen += found.looked_at;
+      if (found.broken != kNowhere) {
+        return sheet_.set("scaling", Outcome::fail,
+                          "4 x " + r.input + ": " + change(spec, base_[output], spec, got[output], found.broken));
+      }
     }
     sheet_.set("scaling", seen == 0 ? Outcome::not_applicable : Outcome::pass, std::to_string(seen) + " elements");
   }
@@ -426,10 +426,9 @@ class Examination : public Steps {
       trial.map();
       fill(trial, other);
       const Outputs got = launch(trial, Poison::first);
-      const References references = reference(trial, other);
-      for (const Reference& r : *references) truth_.add(r);
+      const auto expectation = expect(trial, other);
       std::vector<ErrorSummary> errors;
-      CheckResult accuracy = judge(got, *references, errors);
+      CheckResult accuracy = judge(got, *expectation, errors);
       if (accuracy.outcome == Outcome::fail) {
         accuracy.detail = "seed " + std::to_string(other) + ": " + accuracy.detail;
         sheet_.set(std::move(accuracy));
@@ -442,7 +441,6 @@ class Examination : public Steps {
 }  // namespace
 
 Record examine(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c) {
-  court.fills->clear();
   Examination once(court, kernel, op, c);
   Record record = once.run();
   if (!once.killed_from_outside()) return record;

@@ -5,9 +5,8 @@
 #include "core/op.h"
 #include "device/memory.h"
 #include "record/record.h"
-#include "worker/fill_cache.h"
 #include "worker/judge_client.h"
-#include "worker/oracle_cache.h"
+#include "worker/laboratory.h"
 #include "worker/subject.h"
 
 namespace assay {
@@ -18,8 +17,7 @@ struct Court {
   Subject* second;
   Subject* timing;  // takes no part; named so that it is not taken for a stray process
   Memory* memory;
-  FillCache* fills;
-  OracleCache* oracles;
+  Laboratory* laboratory;
 };
 
 // The record, without verdict and without the checks against goldens ("truth", "golden-bits", "statistical"), which the

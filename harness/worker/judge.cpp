@@ -13,6 +13,7 @@
 #include "record/json.h"
 #include "worker/channel.h"
 #include "worker/examination.h"
+#include "worker/laboratory.h"
 #include "worker/sanitized.h"
 #include "worker/timing.h"
 #include "worker/trial.h"
@@ -38,6 +39,7 @@ JudgeSettings settings_from_json(const json& value) {
   }
   if (const std::string tool = value.at("sanitizer"); !tool.empty()) settings.sanitizer = sanitizer_named(tool);
   settings.sanitizer_program = value.at("sanitizer_program").get<std::string>();
+  settings.elements_on_device = value.at("elements_on_device");
   settings.threads = value.at("threads");
   settings.deadline_seconds = value.at("deadline_seconds");
   settings.memory_limit_bytes = value.at("memory_limit_bytes");
@@ -127,12 +129,22 @@ class Judge {
     return *memory_;
   }
 
+  // That of the case in hand: a case that is timed after it was checked is filled from what it holds.
+  Laboratory& laboratory(const Op& op, const Case& c) {
+    memory();  // whose device it may be on
+    if (laboratory_ == nullptr || laboratory_case_ != c.id()) {
+      laboratory_ = make_laboratory(settings_, oracles_, op, c);
+      laboratory_case_ = c.id();
+    }
+    return *laboratory_;
+  }
+
   json check(const json& message) {
     const KernelInfo& info = kernel(message);
     turn_to(info.module.string());
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
-    const Court court{&settings_, &first_, &second_, &timing_, &memory(), &fills_, &oracles_};
     const Op& op = ops_.named(info.op);
+    const Court court{&settings_, &first_, &second_, &timing_, &memory(), &laboratory(op, c)};
     if (!settings_.sanitizer) return {{"record", to_json(examine(court, info, op, c))}};
     return {{"record", to_json(examine_sanitized(court, correctness_environment(), info, op, c))}};
   }
@@ -142,7 +154,8 @@ class Judge {
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
     const std::filesystem::path folder = message.at("samples_folder").get<std::string>();
     Trial::Setting setting{.threads = settings_.threads, .offset = c.integer("offset")};
-    Trial trial(timing_, memory(), fills_, info, ops_.named(info.op), c, setting);
+    const Op& op = ops_.named(info.op);
+    Trial trial(timing_, memory(), laboratory(op, c), info, op, c, setting);
     if (!trial.refusal().empty()) throw Error("a case that passed is now refused: " + trial.refusal());
     trial.map();
     trial.fill(static_cast<uint64_t>(c.integer("seed")));
@@ -198,8 +211,9 @@ class Judge {
   const OpRegistry& ops_;
   Subject first_, second_, timing_;
   std::unique_ptr<Memory> memory_;
-  FillCache fills_;
   OracleCache oracles_;
+  std::unique_ptr<Laboratory> laboratory_;
+  std::string laboratory_case_;
   std::string module_;  // the correctness workers are for
   std::map<std::string, KernelInfo> kernels_;
   std::map<std::string, LoadedLibrary> libraries_;  // by path
@@ -216,6 +230,7 @@ json settings_to_json(const JudgeSettings& settings) {
           {"device", name_of(settings.device)},
           {"sanitizer", settings.sanitizer ? name_of(*settings.sanitizer) : ""},
           {"sanitizer_program", settings.sanitizer_program.string()},
+          {"elements_on_device", settings.elements_on_device},
           {"threads", settings.threads},
           {"deadline_seconds", settings.deadline_seconds},
           {"memory_limit_bytes", settings.memory_limit_bytes}};

@@ -27,8 +27,11 @@ struct JudgeSettings {
   std::vector<std::filesystem::path> library_path;  // put before LD_LIBRARY_PATH of workers: the library set
   std::filesystem::path oracle_cache;               // folder; empty: no cache
   Device device = Device::cpu;
-  std::optional<Sanitizer> sanitizer;        // check() runs kernels under it, and does nothing else
-  std::filesystem::path sanitizer_program;   // compute-sanitizer
+  std::optional<Sanitizer> sanitizer;       // check() runs kernels under it, and does nothing else
+  std::filesystem::path sanitizer_program;  // compute-sanitizer
+  // In all tensors of a case: from so many on, a GPU's memory holds what the judge compares, and the GPU compares it.
+  // Below, some tens of microseconds for each allocation and kernel cost more than a host's loops.
+  int64_t elements_on_device = int64_t{1} << 20;
   int threads = 2;                           // each launch may use
   double deadline_seconds = 20;              // of one launch, and of one prepare
   uint64_t memory_limit_bytes = 4ull << 30;  // resident size of a worker above what the judge gave it

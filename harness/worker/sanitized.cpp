@@ -142,7 +142,6 @@ Record examine_sanitized(Court court, const std::vector<std::pair<std::string, s
   const OwnFolder folder;
   Subject subject(settings, environment, under(*settings.sanitizer, settings.sanitizer_program, folder.log()));
   court.first = &subject;
-  court.fills->clear();
   return SanitizedLaunch(court, kernel, op, c).run(*settings.sanitizer, folder.log());
 }
 

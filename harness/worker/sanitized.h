@@ -14,8 +14,8 @@ namespace assay {
 // compute-sanitizer: on PATH, or in the CUDA toolkit's own place. Throws UsageError.
 std::filesystem::path find_compute_sanitizer();
 
-// As examine() in examination.h, under the tool that the settings of `court` name; of the rest of it memory and fills
-// take part. `environment` is the worker's.
+// As examine() in examination.h, under the tool that the settings of `court` name; of the rest of it memory and
+// laboratory take part. `environment` is the worker's.
 Record examine_sanitized(Court court, const std::vector<std::pair<std::string, std::string>>& environment,
                          const KernelInfo& kernel, const Op& op, const Case& c);
 

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include "check/accuracy.h"
-#include "check/bytes.h"
-#include "check/trust.h"
 #include "core/error.h"
 
 namespace assay {
@@ -26,7 +24,7 @@ Steps::Steps(const Court& court, const KernelInfo& kernel, const Op& op, const C
 
 Trial Steps::plan(Subject& subject, const Case& c, const Trial::Setting& setting) {
   const Stopwatch watch(sheet_.record, "prepare");
-  return Trial(subject, *court_.memory, *court_.fills, kernel_, op_, c, setting);
+  return Trial(subject, *court_.memory, *court_.laboratory, kernel_, op_, c, setting);
 }
 
 void Steps::fill(Trial& trial, uint64_t from) {
@@ -43,39 +41,45 @@ Outputs Steps::launch(Trial& trial, Poison poison, Manner manner) {
   return got;
 }
 
-References Steps::reference(const Trial& trial, uint64_t from) {
+std::unique_ptr<Expectation> Steps::expect(const Trial& trial, uint64_t from) {
   const Stopwatch watch(sheet_.record, "oracle");
-  return court_.oracles->get(op_, case_, from, court_.settings->threads, [&] { return trial.inputs(); });
+  auto expectation = court_.laboratory->expectation(op_, case_, from, court_.settings->threads, trial.inputs());
+  expectation->add_to(truth_);
+  return expectation;
 }
 
-CheckResult Steps::judge(const Outputs& got, const std::vector<Reference>& references,
-                         std::vector<ErrorSummary>& errors) {
+CheckResult Steps::judge(const Outputs& got, Expectation& expectation, std::vector<ErrorSummary>& errors) {
   const Stopwatch watch(sheet_.record, "check");
-  errors.clear();
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Bounds bounds = op_.bounds(case_, contract_, references.at(i));
-    errors.push_back(judge_accuracy(tensors_[outputs_[i]], got[i].data(), references[i], bounds, contract_));
-  }
+  errors = expectation.judge(got, contract_);
   return accuracy_check(errors);
 }
 
 std::string Steps::difference(const Outputs& a, const Outputs& b) {
   const Stopwatch watch(sheet_.record, "check");
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (a[i] == b[i]) continue;  // padding included: equal is equal
     const TensorSpec& spec = tensors_[outputs_[i]];
-    std::string found = describe(spec, compare_bytes(spec, a[i].data(), b[i].data()));
+    std::string found = describe(spec, court_.laboratory->difference(spec, a[i], b[i]));
     if (!found.empty()) return found;
   }
   return {};
 }
 
+std::string Steps::change(const TensorSpec& spec_before, const Content& before, const TensorSpec& spec_after,
+                          const Content& after, int64_t i) const {
+  const auto shown = [&](const TensorSpec& spec, const Content& content) {
+    return print_number(decode(spec.dtype, court_.laboratory->element(spec, content, i)));
+  };
+  return spec_before.name + "[" + std::to_string(i) + "] " + shown(spec_before, before) + " became " +
+         shown(spec_after, after);
+}
+
 bool Steps::all_written(const Outputs& again) {
+  const Stopwatch watch(sheet_.record, "check");
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorSpec& spec = tensors_[outputs_[i]];
     // An inout that is read held a value before; what was not written there, accuracy sees.
     if (spec.role == Role::inout && spec.is_read) continue;
-    const Unwritten found = find_unwritten(spec, base_[i].data(), again[i].data(), contract_.promised(ASSAY_SAME_RUN));
+    const Unwritten found = court_.laboratory->unwritten(spec, base_[i], again[i], contract_.promised(ASSAY_SAME_RUN));
     if (found.count == 0) continue;
     sheet_.set("unwritten", Outcome::fail, describe(spec, found));
     return false;
@@ -85,17 +89,18 @@ bool Steps::all_written(const Outputs& again) {
 }
 
 void Steps::note_output() {
+  const Stopwatch watch(sheet_.record, "check");
   uint64_t hash = 0;
-  std::vector<OutputData> data;
+  std::vector<OutputMajority> majorities;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorSpec& spec = tensors_[outputs_[i]];
-    hash = hash_elements(spec, base_[i].data(), hash);
-    data.push_back({&spec, base_[i].data()});
+    hash = court_.laboratory->hash(spec, base_[i], hash);
+    majorities.push_back({&spec, court_.laboratory->majority(spec, base_[i])});
   }
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
   sheet_.record.output_hash = text;
-  sheet_.set(trust_check(tensors_, data));
+  sheet_.set(trust_check(tensors_, majorities));
 }
 
 void Steps::note_seed(uint64_t from, const std::vector<ErrorSummary>& errors) {

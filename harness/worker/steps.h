@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "check/truth.h"
 #include "worker/examination.h"
 #include "worker/sheet.h"
 #include "worker/trial.h"
@@ -43,10 +43,14 @@ class Steps {
   Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting);
   void fill(Trial& trial, uint64_t from);
   Outputs launch(Trial& trial, Poison poison, Manner manner = Manner::plain);
-  References reference(const Trial& trial, uint64_t from);
-  CheckResult judge(const Outputs& got, const std::vector<Reference>& references, std::vector<ErrorSummary>& errors);
+  // What the oracle says of it, added to the truth.
+  std::unique_ptr<Expectation> expect(const Trial& trial, uint64_t from);
+  CheckResult judge(const Outputs& got, Expectation& expectation, std::vector<ErrorSummary>& errors);
   std::string difference(const Outputs& a, const Outputs& b);
   bool all_written(const Outputs& again);
+  // "y[3] 1 became 2": element `i` of either.
+  std::string change(const TensorSpec& spec_before, const Content& before, const TensorSpec& spec_after,
+                     const Content& after, int64_t i) const;
   // Hash and trust of the answer under judgement.
   void note_output();
   void note_seed(uint64_t from, const std::vector<ErrorSummary>& errors);
@@ -67,7 +71,7 @@ class Steps {
   std::vector<TensorSpec> tensors_;
   std::vector<size_t> outputs_;  // indexes into tensors_
   Outputs base_;
-  References references_;
+  std::unique_ptr<Expectation> expectation_;  // of base_
   TruthBuilder truth_;
   std::string unreached_;  // why a check without a result has none
   int launches_ = 0;

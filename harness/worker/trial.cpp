@@ -4,8 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "check/bytes.h"
-#include "check/guard.h"
 #include "core/error.h"
 #include "device/available_memory.h"
 #include "record/json.h"
@@ -56,9 +54,13 @@ void require_memory(uint64_t needed, const Memory& memory) {
 
 }  // namespace
 
-Trial::Trial(Subject& subject, Memory& memory, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
-             const Setting& setting)
-    : subject_(&subject), memory_(&memory), fills_(&fills), tensors_(op.tensors(c)), contract_(kernel.contract) {
+Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const KernelInfo& kernel, const Op& op,
+             const Case& c, const Setting& setting)
+    : subject_(&subject),
+      memory_(&memory),
+      laboratory_(&laboratory),
+      tensors_(op.tensors(c)),
+      contract_(kernel.contract) {
   const auto lay = [&] {
     layout_ =
         lay_out(tensors_, kernel.contract.alignment, setting.offset, setting.place, workspace_, memory.granularity());
@@ -87,7 +89,7 @@ Trial::Trial(Subject& subject, Memory& memory, FillCache& fills, const KernelInf
     layout_.regions[i].filled =
         i < tensors_.size() ? tensors_[i].role != Role::output && tensors_[i].is_read : workspace_.zeroed;
   }
-  require_memory(working_bytes(tensors_, layout_, c), memory);
+  if (laboratory.is_on_host()) require_memory(working_bytes(tensors_, layout_, c), memory);
   memory.place(layout_.regions);
   content_.resize(tensors_.size());
 }
@@ -109,8 +111,8 @@ void Trial::fill(uint64_t seed) {
   for (size_t i = 0; i < tensors_.size(); ++i) refill(i, seed);
 }
 
-const std::vector<std::byte>& Trial::content(size_t i, Poison poison) const {
-  return content_[i].bytes[shows_poison(tensors_[i]) ? static_cast<size_t>(poison) : 0];
+const Content& Trial::content(size_t i, Poison poison) const {
+  return content_[i].over.at(shows_poison(tensors_[i]) ? static_cast<size_t>(poison) : 0);
 }
 
 int Trial::content_number(size_t i, Poison poison) const {
@@ -121,37 +123,31 @@ void Trial::refill(size_t i, uint64_t seed) {
   const TensorSpec& tensor = tensors_[i];
   if (tensor.role == Role::output) return;
   content_[i].is_kept = false;
-  for (const Poison poison : {Poison::first, Poison::second}) {
-    if (poison == Poison::second && !shows_poison(tensor)) break;
-    std::vector<std::byte>& bytes = content_[i].bytes[static_cast<size_t>(poison)];
-    bytes.resize(layout_.regions[i].bytes);
-    if (shows_poison(tensor)) fill_poison(bytes.data(), bytes.size(), 0, tensor.dtype, poison);
+  std::vector<Content>& over = content_[i].over;
+  while (over.size() < (shows_poison(tensor) ? 2 : 1)) over.push_back(laboratory_->hold(layout_.regions[i].bytes));
+  for (size_t k = 0; k < over.size(); ++k) {
+    if (shows_poison(tensor)) laboratory_->poison(tensor, static_cast<Poison>(k), over[k]);
     // Content that the contract says is not read stays poison.
-    if (tensor.is_read) fills_->fill(tensor, seed, bytes.data());
+    if (tensor.is_read) laboratory_->fill(tensor, seed, over[k]);
   }
 }
 
-void Trial::edit(size_t i, const std::function<double(int64_t, double)>& value) {
-  const TensorSpec& tensor = tensors_[i];
+void Trial::set_nan(size_t i, const Slice& slice) {
   content_[i].is_kept = false;
-  for (std::vector<std::byte>& bytes : content_[i].bytes) {
-    if (bytes.empty()) continue;
-    for (int64_t k = 0; k < tensor.elements(); ++k) {
-      const int64_t at = offset_of(tensor, k);
-      const double old = load(tensor.dtype, bytes.data(), at);
-      const double changed = value(k, old);
-      if (!(changed == old)) store_bits(tensor.dtype, bytes.data(), at, encode(tensor.dtype, changed));
-    }
-  }
+  for (Content& content : content_[i].over) laboratory_->set_nan(tensors_[i], slice, content);
 }
 
-std::vector<TensorView> Trial::inputs() const {
-  std::vector<TensorView> views;
+void Trial::scale(size_t i, int power) {
+  content_[i].is_kept = false;
+  for (Content& content : content_[i].over) laboratory_->scale(tensors_[i], power, content);
+}
+
+std::vector<const Content*> Trial::inputs() const {
+  std::vector<const Content*> all;
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    const bool has_content = tensors_[i].role != Role::output;
-    views.push_back({&tensors_[i], has_content ? content(i, Poison::first).data() : nullptr});
+    all.push_back(tensors_[i].role == Role::output ? nullptr : &content(i, Poison::first));
   }
-  return views;
+  return all;
 }
 
 std::vector<Stretch> Trial::slack(Poison poison) const {
@@ -180,7 +176,7 @@ void Trial::arm(Poison poison) {
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].role == Role::output || content_[i].is_kept) continue;
     for (const Poison either : {Poison::first, Poison::second}) {
-      memory_->keep(content_number(i, either), layout_.regions[i], content(i, either));
+      memory_->keep(content_number(i, either), layout_.regions[i], content(i, either).bytes());
       if (!shows_poison(tensors_[i])) break;
     }
     content_[i].is_kept = true;
@@ -194,18 +190,18 @@ Outputs Trial::copy_outputs() {
   Outputs copies;
   for (const size_t i : outputs()) {
     const Region& r = layout_.regions[i];
-    memory_->read(r, r.first, copies.emplace_back(r.bytes));
+    memory_->read(r, r.first, copies.emplace_back(laboratory_->hold(r.bytes)).bytes());
   }
   return copies;
 }
 
 // The content of each region's buffer where something may have been written, null elsewhere.
-std::vector<const std::vector<std::byte>*> Trial::written(const Outputs& outputs, const Outputs& changed_inputs) const {
-  std::vector<const std::vector<std::byte>*> spans(layout_.regions.size());
+std::vector<const Content*> Trial::written(const Outputs& outputs, const Outputs& changed_inputs) const {
+  std::vector<const Content*> spans(layout_.regions.size());
   auto output = outputs.begin();
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].role != Role::input) spans[i] = &*output++;
-    if (!changed_inputs[i].empty()) spans[i] = &changed_inputs[i];
+    if (changed_inputs[i].size() > 0) spans[i] = &changed_inputs[i];
   }
   return spans;
 }
@@ -223,10 +219,10 @@ void Trial::look_for_strays(Poison poison, const Outputs& outputs) {
   for (size_t k = 0; k < inputs.size(); ++k) {
     const size_t i = inputs[k];
     if (found[2 * layout_.regions.size() + k].count == 0) continue;
-    changed[i].resize(layout_.regions[i].bytes);
-    memory_->read(layout_.regions[i], layout_.regions[i].first, changed[i]);
+    changed[i] = laboratory_->hold(layout_.regions[i].bytes);
+    memory_->read(layout_.regions[i], layout_.regions[i].first, changed[i].bytes());
     if (!strays_.inputs.empty()) continue;
-    strays_.inputs = describe(spec(i), compare_bytes(spec(i), content(i, poison).data(), changed[i].data()));
+    strays_.inputs = describe(spec(i), laboratory_->difference(spec(i), content(i, poison), changed[i]));
   }
   const auto spans = written(outputs, changed);
   for (size_t i = 0; i < layout_.regions.size() && strays_.guards.empty(); ++i) {
@@ -234,7 +230,7 @@ void Trial::look_for_strays(Poison poison, const Outputs& outputs) {
     GuardReport report;
     report.add(found[2 * i].count, static_cast<int64_t>(found[2 * i].first) - first, GuardReport::Where::before);
     if (spans[i] != nullptr && spec(i).span_elements() != spec(i).elements()) {
-      const GuardReport inside = check_guards(spec(i), spans[i]->data(), spans[i]->size(), 0, poison);
+      const GuardReport inside = laboratory_->padding(spec(i), *spans[i], poison);
       report.add(inside.stray, inside.first, inside.where);
     }
     report.add(found[2 * i + 1].count, static_cast<int64_t>(found[2 * i + 1].first) - first, GuardReport::Where::after);

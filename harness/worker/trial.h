@@ -2,9 +2,6 @@
 // the judge's memory until another is planned: it must not launch after that.
 #pragma once
 
-#include <array>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +9,15 @@
 #include "core/op.h"
 #include "device/layout.h"
 #include "device/memory.h"
-#include "worker/fill_cache.h"
 #include "worker/judge_client.h"
+#include "worker/laboratory.h"
 #include "worker/manner.h"
 #include "worker/subject.h"
 
 namespace assay {
 
-// The judge's own copy of every output: one span from first to last element each, padding included, in tensor order.
-using Outputs = std::vector<std::vector<std::byte>>;
+// The judge's own copy of every output, in tensor order.
+using Outputs = std::vector<Content>;
 
 // What one launch cost, and what its manner showed (worker/manner.h).
 struct LaunchCost {
@@ -48,7 +45,7 @@ class Trial {
     Place place = Place::end;
   };
   // Plans the case. Ask refusal() next. Throws ProcessLost or ContractBroken.
-  Trial(Subject& subject, Memory& memory, FillCache& fills, const KernelInfo& kernel, const Op& op, const Case& c,
+  Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const KernelInfo& kernel, const Op& op, const Case& c,
         const Setting& setting);
 
   const std::string& refusal() const { return refusal_; }  // empty: accepted
@@ -66,10 +63,11 @@ class Trial {
   // Fills every tensor the kernel reads from `seed`; others stay poison.
   void fill(uint64_t seed);
   void refill(size_t tensor, uint64_t seed);
-  // Replaces elements of a filled tensor: value(logical index, old value) -> new value.
-  void edit(size_t tensor, const std::function<double(int64_t, double)>& value);
-  // The content kernels read, as the oracle sees it.
-  std::vector<TensorView> inputs() const;
+  // Of a filled tensor.
+  void set_nan(size_t tensor, const Slice& slice);
+  void scale(size_t tensor, int power);
+  // The content kernels read, as the oracle sees it; null for outputs.
+  std::vector<const Content*> inputs() const;
 
   // Poisons what may be written, restores what is read, launches, checks for stray writes, copies the outputs out. What
   // was found is in `strays`, first finding kept. Throws ProcessLost or LaunchFailed.
@@ -86,13 +84,12 @@ class Trial {
   const Strays& strays() const { return strays_; }
 
  private:
-  struct Content {
-    std::array<std::vector<std::byte>, 2> bytes;  // for either poison, from the first element to the last
-    bool is_kept = false;                         // by the memory, as it is
+  struct Filled {
+    std::vector<Content> over;  // either poison; one serves both where neither shows
+    bool is_kept = false;       // by the memory, as it is
   };
-  // One copy serves both poisons where neither shows.
   static bool shows_poison(const TensorSpec& t) { return !t.is_read || t.span_elements() != t.elements(); }
-  const std::vector<std::byte>& content(size_t i, Poison poison) const;
+  const Content& content(size_t i, Poison poison) const;
   int content_number(size_t i, Poison poison) const;
 
   void arm(Poison poison);
@@ -101,14 +98,14 @@ class Trial {
   // The first tensor that is not as it was armed; empty when all are.
   std::string touched(Poison poison);
   Outputs copy_outputs();
-  std::vector<const std::vector<std::byte>*> written(const Outputs& outputs, const Outputs& changed_inputs) const;
+  std::vector<const Content*> written(const Outputs& outputs, const Outputs& changed_inputs) const;
   void look_for_strays(Poison poison, const Outputs& outputs);
   // What lies in region i: a tensor, or last the workspace.
   const TensorSpec& spec(size_t i) const { return i < tensors_.size() ? tensors_[i] : workspace_spec_; }
 
   Subject* subject_;
   Memory* memory_;
-  FillCache* fills_;
+  Laboratory* laboratory_;
   std::vector<TensorSpec> tensors_;
   Layout layout_;
   Contract contract_;
@@ -117,7 +114,7 @@ class Trial {
   nlohmann::json selection_;
   double prepare_us_ = 0;
   std::string refusal_;
-  std::vector<Content> content_;  // of each tensor; empty for outputs
+  std::vector<Filled> content_;  // of each tensor; empty for outputs
   LaunchCost cost_;
   Strays strays_;
 };

@@ -1,0 +1,111 @@
+#include "worker/laboratory_cuda.h"
+
+#include <algorithm>
+
+#include "check/device_bytes.h"
+#include "check/device_references.h"
+#include "check/device_relations.h"
+#include "core/device_memory.h"
+#include "fill/device_fill.h"
+
+namespace assay {
+namespace {
+
+// What references may take, if that leaves as much for contents: those of an 8192 x 8192 output fit; larger ones are
+// computed piece by piece.
+constexpr size_t kReferences = size_t{16} << 30;
+
+class CudaExpectation : public Expectation {
+ public:
+  CudaExpectation(const Op& op, const Case& c, std::span<const Content* const> contents) : specs_(op.tensors(c)) {
+    std::vector<DeviceTensor> tensors;
+    for (size_t i = 0; i < specs_.size(); ++i) {
+      tensors.push_back({&specs_[i], contents[i] == nullptr ? nullptr : contents[i]->data()});
+    }
+    references_ = device_references(c, tensors, std::min(kReferences, free_device_memory() / 2));
+  }
+
+  std::vector<ErrorSummary> judge(std::span<const Content> outputs, const Contract& contract) override {
+    std::vector<DeviceTensor> tensors;
+    for (const TensorSpec& spec : specs_) {
+      if (spec.role != Role::input) tensors.push_back({&spec, outputs[tensors.size()].data()});
+    }
+    return references_->judge(tensors, contract);
+  }
+
+  void add_to(TruthBuilder& truth) override { references_->add_to(truth); }
+
+ private:
+  std::vector<TensorSpec> specs_;
+  std::unique_ptr<DeviceReferences> references_;
+};
+
+class CudaLaboratory : public Laboratory {
+ public:
+  bool is_on_host() const override { return false; }
+
+  Content hold(uint64_t bytes) override {
+    auto memory = std::make_shared<DeviceMemory>(bytes);
+    std::byte* const data = memory->data();
+    return {data, bytes, std::move(memory)};
+  }
+  void poison(const TensorSpec& spec, Poison poison, Content& content) override {
+    fill_poison_on_device(content.data(), content.size(), 0, spec.dtype, poison);
+    wait_for_device();
+  }
+  void fill(const TensorSpec& spec, uint64_t seed, Content& content) override {
+    fill_on_device(spec, seed, content.data());
+    wait_for_device();
+  }
+  void set_nan(const TensorSpec& spec, const Slice& slice, Content& content) override {
+    set_nan_on_device(slice, spec, content.data());
+  }
+  void scale(const TensorSpec& spec, int power, Content& content) override {
+    scale_on_device(spec, power, content.data());
+  }
+
+  uint64_t element(const TensorSpec& spec, const Content& content, int64_t i) override {
+    const size_t size = size_of(spec.dtype);
+    uint64_t bits = 0;
+    copy_to_host(&bits, content.data() + offset_of(spec, i) * static_cast<int64_t>(size), size);
+    return bits;
+  }
+  uint64_t hash(const TensorSpec& spec, const Content& content, uint64_t seed) override {
+    return hash_elements_on_device(spec, content.data(), seed);
+  }
+  Majority majority(const TensorSpec& spec, const Content& content) override {
+    return majority_on_device(spec, content.data());
+  }
+  GuardReport padding(const TensorSpec& spec, const Content& content, Poison poison) override {
+    return check_padding_on_device(spec, content.data(), poison);
+  }
+  ByteDifference difference(const TensorSpec& spec, const Content& a, const Content& b) override {
+    return compare_bytes_on_device(spec, a.data(), b.data());
+  }
+  Unwritten unwritten(const TensorSpec& spec, const Content& after_first, const Content& after_second,
+                      bool single_bytes) override {
+    return find_unwritten_on_device(spec, after_first.data(), after_second.data(), single_bytes);
+  }
+  int64_t changed_outside(const Slice& slice, const TensorSpec& spec, const Content& before,
+                          const Content& after) override {
+    return changed_outside_on_device(slice, spec, before.data(), after.data());
+  }
+  int64_t changed_in_leading_part(const TensorSpec& whole_spec, const Content& whole, const TensorSpec& part_spec,
+                                  const Content& part) override {
+    return changed_in_leading_part_on_device(whole_spec, whole.data(), part_spec, part.data());
+  }
+  Scaling scaling(const TensorSpec& spec, int power, const Content& before, const Content& after) override {
+    return scaling_on_device(spec, power, before.data(), after.data());
+  }
+
+  std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t, int,
+                                           std::span<const Content* const> contents) override {
+    return std::make_unique<CudaExpectation>(op, c, contents);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Laboratory> make_cuda_laboratory() { return std::make_unique<CudaLaboratory>(); }
+
+}  // namespace assay

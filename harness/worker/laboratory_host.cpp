@@ -1,0 +1,121 @@
+#include "worker/laboratory_host.h"
+
+#include <cstring>
+
+#include "check/accuracy.h"
+#include "worker/fill_cache.h"
+
+namespace assay {
+namespace {
+
+class HostExpectation : public Expectation {
+ public:
+  HostExpectation(const Op& op, const Case& c, References references)
+      : op_(op), case_(c), references_(std::move(references)) {
+    for (TensorSpec& spec : op.tensors(c)) {
+      if (spec.role != Role::input) outputs_.push_back(std::move(spec));
+    }
+  }
+
+  std::vector<ErrorSummary> judge(std::span<const Content> outputs, const Contract& contract) override {
+    std::vector<ErrorSummary> errors;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const Reference& reference = references_->at(i);
+      const Bounds bounds = op_.bounds(case_, contract, reference);
+      errors.push_back(judge_accuracy(outputs_[i], outputs[i].data(), reference, bounds, contract));
+    }
+    return errors;
+  }
+
+  void add_to(TruthBuilder& truth) override {
+    for (const Reference& reference : *references_) truth.add(reference);
+  }
+
+ private:
+  const Op& op_;
+  const Case case_;
+  std::vector<TensorSpec> outputs_;
+  References references_;
+};
+
+class HostLaboratory : public Laboratory {
+ public:
+  explicit HostLaboratory(OracleCache& oracles) : oracles_(oracles) {}
+
+  bool is_on_host() const override { return true; }
+
+  Content hold(uint64_t bytes) override {
+    auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes);
+    std::byte* const data = memory.get();
+    return {data, bytes, std::move(memory)};
+  }
+  void poison(const TensorSpec& spec, Poison poison, Content& content) override {
+    fill_poison(content.data(), content.size(), 0, spec.dtype, poison);
+  }
+  void fill(const TensorSpec& spec, uint64_t seed, Content& content) override {
+    fills_.fill(spec, seed, content.data());
+  }
+  void set_nan(const TensorSpec& spec, const Slice& slice, Content& content) override {
+    assay::set_nan(slice, spec, content.data());
+  }
+  void scale(const TensorSpec& spec, int power, Content& content) override {
+    assay::scale(spec, power, content.data());
+  }
+
+  uint64_t element(const TensorSpec& spec, const Content& content, int64_t i) override {
+    return load_bits(spec.dtype, content.data(), offset_of(spec, i));
+  }
+  uint64_t hash(const TensorSpec& spec, const Content& content, uint64_t seed) override {
+    return hash_elements(spec, content.data(), seed);
+  }
+  Majority majority(const TensorSpec& spec, const Content& content) override {
+    return majority_of(spec, content.data());
+  }
+  GuardReport padding(const TensorSpec& spec, const Content& content, Poison poison) override {
+    return check_guards(spec, content.data(), content.size(), 0, poison);
+  }
+  ByteDifference difference(const TensorSpec& spec, const Content& a, const Content& b) override {
+    if (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size()) == 0) return {};  // padding included
+    return compare_bytes(spec, a.data(), b.data());
+  }
+  Unwritten unwritten(const TensorSpec& spec, const Content& after_first, const Content& after_second,
+                      bool single_bytes) override {
+    return find_unwritten(spec, after_first.data(), after_second.data(), single_bytes);
+  }
+  int64_t changed_outside(const Slice& slice, const TensorSpec& spec, const Content& before,
+                          const Content& after) override {
+    return assay::changed_outside(slice, spec, before.data(), after.data());
+  }
+  int64_t changed_in_leading_part(const TensorSpec& whole_spec, const Content& whole, const TensorSpec& part_spec,
+                                  const Content& part) override {
+    return assay::changed_in_leading_part(whole_spec, whole.data(), part_spec, part.data());
+  }
+  Scaling scaling(const TensorSpec& spec, int power, const Content& before, const Content& after) override {
+    return scaling_of(spec, power, before.data(), after.data());
+  }
+
+  std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t seed, int threads,
+                                           std::span<const Content* const> contents) override {
+    const std::vector<TensorSpec> specs = op.tensors(c);
+    const auto views = [&] {
+      std::vector<TensorView> all;
+      for (size_t i = 0; i < specs.size(); ++i) {
+        all.push_back({&specs[i], contents[i] == nullptr ? nullptr : contents[i]->data()});
+      }
+      return all;
+    };
+    return std::make_unique<HostExpectation>(op, c, oracles_.get(op, c, seed, threads, views));
+  }
+
+ private:
+  OracleCache& oracles_;
+  FillCache fills_;
+};
+
+}  // namespace
+
+std::unique_ptr<Laboratory> make_host_laboratory(OracleCache& oracles) {
+  return std::make_unique<HostLaboratory>(oracles);
+}
+
+}  // namespace assay
