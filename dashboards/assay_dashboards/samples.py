@@ -41,13 +41,13 @@ def parse_samples(content: bytes, name: str) -> Samples:
     magic, version, label_bytes, count, batch = _HEADER.unpack_from(content)
     if magic != b"ASSAYSMP":
         raise InputError(f"{name}: not a samples file")
-    if version != 1:
-        raise InputError(f"{name}: version {version} of a samples file; this program reads 1")
+    if version not in (1, 2):
+        raise InputError(f"{name}: version {version} of a samples file; this program reads 1 and 2")
     if not 1 <= batch <= 2**40:
         raise InputError(f"{name}: batch out of range")
-    if len(content) != _HEADER.size + label_bytes + 8 * count:
+    if len(content) != _HEADER.size + label_bytes + 8 * version * count:  # version 2 has clocks behind the samples
         raise InputError(f"{name}: length does not match its count of samples (cut off?)")
-    nanoseconds = np.frombuffer(content, dtype="<i8", offset=_HEADER.size + label_bytes)
+    nanoseconds = np.frombuffer(content, dtype="<i8", count=count, offset=_HEADER.size + label_bytes)
     if (nanoseconds < 0).any():
         raise InputError(f"{name}: a negative duration")
     return Samples(nanoseconds / (1e3 * batch), batch)

@@ -18,6 +18,12 @@ def test_microseconds_a_launch_in_order():
     np.testing.assert_array_equal(samples.microseconds, [2.5, 1.5, 0])
 
 
+def test_clocks_behind_the_samples_are_no_samples():
+    plain = samples_bytes([5000, 3000])
+    content = plain[:8] + b"\x02" + plain[9:] + struct.pack("<2d", 1980, 0)
+    np.testing.assert_array_equal(parse_samples(content, "a").microseconds, [5, 3])
+
+
 GOOD = samples_bytes([1, 2, 3])
 
 
@@ -26,7 +32,8 @@ GOOD = samples_bytes([1, 2, 3])
     [
         (b"", "too short"),
         (b"X" + GOOD[1:], "not a samples file"),
-        (GOOD[:8] + b"\x02" + GOOD[9:], "version 2"),
+        (GOOD[:8] + b"\x03" + GOOD[9:], "version 3"),
+        (GOOD[:8] + b"\x02" + GOOD[9:], "length"),
         (GOOD[:-1], "length"),
         (GOOD + b"12345678", "length"),
         (GOOD[:16] + struct.pack("<Q", 2**64 - 1) + GOOD[24:], "length"),

@@ -2,12 +2,14 @@
 //
 //   offset  bytes  what
 //   0       8      "ASSAYSMP"
-//   8       4      version, 1; readers refuse another
+//   8       4      version, 1, or 2 with clocks; readers refuse another
 //   12      4      n, bytes of the label (at most 65536)
 //   16      8      count of samples
 //   24      8      batch, launches a sample (at least 1)
 //   32      n      label: kernel id, a space, metric (UTF-8)
 //   32+n    8 each samples: signed, nanoseconds of a whole batch, none negative
+//           8 each in version 2, of each sample the clock of a GPU's multiprocessor: double, MHz, 0 where it is not
+//           known
 //
 // and nothing after. dashboards/assay_dashboards/samples.py reads the same layout.
 #pragma once
@@ -26,6 +28,7 @@ struct SamplesFile {
   std::string label;
   int64_t batch = 1;
   std::vector<int64_t> nanoseconds;
+  std::vector<double> sm_mhz;  // one a sample, or none
 };
 
 // "samples/HASH.bin", relative to the run folder: a kernel id may hold anything, a file name may not.

@@ -191,9 +191,15 @@ TEST(Flush, EveryLineOfARangeIsEvictedAndContentStays) {
 
 SampleSet some_samples() { return {.nanoseconds = {5, 3, int64_t{1} << 60, 0}, .batch = 8}; }
 
-std::string samples_content() {
+SampleSet samples_with_clocks() {
+  SampleSet samples = some_samples();
+  samples.sm_mhz = {1980, 0, 1755.5, 1980};
+  return samples;
+}
+
+std::string samples_content(const SampleSet& samples = some_samples()) {
   Scratch scratch;
-  write_samples(scratch.path / "a.bin", "op/k:m=1", "warm", some_samples());
+  write_samples(scratch.path / "a.bin", "op/k:m=1", "warm", samples);
   std::ifstream in(scratch.path / "a.bin", std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -209,6 +215,13 @@ TEST(SamplesFile, ComesBackInOrder) {
   EXPECT_FALSE(fs::exists(file.string() + ".part"));
   EXPECT_THAT(message_of([&] { write_samples("/proc/none/a.bin", "op/k:m=1", "warm", some_samples()); }),
               HasSubstr("cannot write /proc/none/a.bin"));
+}
+
+TEST(SamplesFile, HoldsAGpusClockOfEachSample) {
+  const SamplesFile back = parse_samples(samples_content(samples_with_clocks()), "a.bin");
+  EXPECT_EQ(back.nanoseconds, some_samples().nanoseconds);
+  EXPECT_EQ(back.sm_mhz, samples_with_clocks().sm_mhz);
+  EXPECT_TRUE(parse_samples(samples_content(), "a.bin").sm_mhz.empty());
 }
 
 TEST(SamplesFile, NamesAreSafeAndDiffer) {
@@ -229,7 +242,8 @@ TEST(SamplesFile, DamagedFilesAreRefusedByName) {
   };
   EXPECT_THAT(error(""), HasSubstr("a.bin: too short"));
   EXPECT_THAT(error("X" + good.substr(1)), HasSubstr("not a samples file"));
-  EXPECT_THAT(error(good.substr(0, 8) + '\x02' + good.substr(9)), HasSubstr("version 2"));
+  EXPECT_THAT(error(good.substr(0, 8) + '\x03' + good.substr(9)), HasSubstr("version 3"));
+  EXPECT_THAT(error(good.substr(0, 8) + '\x02' + good.substr(9)), HasSubstr("length"));
   for (size_t cut = 32; cut < good.size(); ++cut) EXPECT_THAT(error(good.substr(0, cut)), HasSubstr("length")) << cut;
   EXPECT_THAT(error(good + "12345678"), HasSubstr("length"));
   EXPECT_THAT(error(with_u64(16, ~0ull)), HasSubstr("length"));
@@ -237,6 +251,11 @@ TEST(SamplesFile, DamagedFilesAreRefusedByName) {
   EXPECT_THAT(error(with_u64(24, 0)), HasSubstr("batch"));
   EXPECT_THAT(error(with_u64(24, ~0ull)), HasSubstr("batch"));
   EXPECT_THAT(error(with_u64(good.size() - 8, ~0ull)), HasSubstr("negative"));
+  std::string clocked = samples_content(samples_with_clocks());
+  for (const double none : {-1.0, std::nan(""), 1e9}) {
+    std::memcpy(clocked.data() + clocked.size() - 8, &none, 8);
+    EXPECT_THAT(error(clocked), HasSubstr("a clock that is none"));
+  }
   EXPECT_THAT(message_of([&] { read_samples("/nonexistent/a.bin"); }), HasSubstr("cannot be read"));
 }
 
@@ -244,7 +263,7 @@ TEST(SamplesFile, RandomDamageIsReadOrRefused) {
   const uint64_t seed = std::random_device{}();
   std::cout << "seed " << seed << "\n";
   std::mt19937_64 bits(seed);
-  const std::string good = samples_content();
+  const std::string good = samples_content(samples_with_clocks());
   for (int i = 0; i < 2000; ++i) {
     std::string damaged = good;
     for (uint64_t n = bits() % 4 + 1; n-- > 0;) damaged[bits() % damaged.size()] = static_cast<char>(bits());
