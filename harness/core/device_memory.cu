@@ -6,7 +6,9 @@ namespace assay {
 DeviceMemory::DeviceMemory(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   const std::string what = "device memory, " + std::to_string(bytes) + " bytes";
-  require_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes), what.c_str());
+  const cudaError_t status = cudaMalloc(reinterpret_cast<void**>(&data_), bytes);
+  if (status != cudaSuccess) (void)cudaGetLastError();  // it is told by throwing, and the next launch is not to blame
+  require_cuda(status, what.c_str());
 }
 
 DeviceMemory::~DeviceMemory() {

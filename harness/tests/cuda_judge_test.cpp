@@ -74,6 +74,24 @@ TEST(CudaJudge, WaitingAllocatingAndStrayingLaunchesAreNotAsynchronous) {
   }
 }
 
+// Too large for its buffers, or for them and what the judge keeps beside them.
+TEST(CudaJudge, ACaseThatDoesNotFitCostsItselfAlone) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(bad::settings(Device::cuda, 30));
+  const KernelInfo kernel = judge.load(bad::module_named("cuda/good")).at(0);
+  for (const char* n : {"68719476736", "17179869184"}) {
+    const Case c = ops.parse_case("reduce:kind=max,outer=" + std::string(n) + ",n=1,dtype=f32");
+    try {
+      judge.check(kernel, c);
+      ADD_FAILURE() << c.id() << " was judged";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(" bytes"), std::string::npos) << e.what();
+    }
+    const Record next = bad::concluded(judge.check(kernel, ops.parse_case(bad::kLarge)));
+    EXPECT_EQ(next.verdict, Verdict::pass) << bad::details(next);
+  }
+}
+
 // ---- a judge's contents on the GPU and on the host ----
 
 // All of a record but what clocks and processes say.
