@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,13 +35,23 @@ inline void require(cudnnStatus_t status, const char* what) {
                        (detail.empty() ? "" : " (" + detail.substr(0, detail.find('\n')) + ")"));
 }
 
+class Engine;
+
+// Of one device and thread, so that nothing here is locked.
 struct Handle {
   Handle() { require(cudnnCreate(&dnn), "cudnnCreate"); }
-  ~Handle() { cudnnDestroy(dnn); }
+  ~Handle() {
+    engines.clear();
+    cudnnDestroy(dnn);
+  }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   cudnnHandle_t dnn = nullptr;
+  // What was built, by all that it was built from, the oldest first: many engines are compiled at run time, which takes
+  // a large part of a second.
+  mutable std::deque<std::pair<std::string, std::shared_ptr<const Engine>>> engines;
 };
+inline constexpr size_t kMostEngines = 64;
 
 inline std::shared_ptr<void> create(assay_device) { return std::make_shared<Handle>(); }
 
@@ -61,29 +73,49 @@ class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type) {
     require(cudnnBackendCreateDescriptor(type, &value_), "cudnnBackendCreateDescriptor");
+    note(&type, sizeof type);
   }
   ~Descriptor() {
     if (value_ != nullptr) cudnnBackendDestroyDescriptor(value_);
   }
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
+  Descriptor(Descriptor&& other) noexcept
+      : value_(std::exchange(other.value_, nullptr)), content_(std::move(other.content_)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(value_, other.value_);
+    std::swap(content_, other.content_);
     return *this;
   }
 
   cudnnBackendDescriptor_t get() const { return value_; }
+  // Its type, and every attribute set by value or as a descriptor: what has the same content does the same.
+  const std::string& content() const { return content_; }
 
-  Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
-                  const void* values) {
-    require(cudnnBackendSetAttribute(value_, name, type, count, values), "cudnnBackendSetAttribute");
-    return *this;
+  template <class T>
+  Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const std::vector<T>& values) {
+    note(&name, sizeof name);
+    note(values.data(), values.size() * sizeof(T));
+    return refer(name, type, static_cast<int64_t>(values.size()), values.data());
   }
   template <class T>
   Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, T value) {
-    return set(name, type, 1, &value);
+    static_assert(!std::is_pointer_v<T>, "an address is no content");
+    note(&name, sizeof name);
+    note(&value, sizeof value);
+    return refer(name, type, 1, &value);
   }
   Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& other) {
-    return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, other.get());
+    note(&name, sizeof name);
+    note(other.content_.data(), other.content_.size());
+    return refer(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, other.get());
+  }
+  // Attributes that are no content: the library's handle, what is made of other descriptors, a call's addresses.
+  Descriptor& refer(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                    const void* values) {
+    require(cudnnBackendSetAttribute(value_, name, type, count, values), "cudnnBackendSetAttribute");
+    return *this;
+  }
+  Descriptor& refer(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, void* value) {
+    return refer(name, type, 1, static_cast<const void*>(&value));
   }
   Descriptor& finalize(const char* what) {
     require(cudnnBackendFinalize(value_), what);
@@ -101,7 +133,14 @@ class Descriptor {
   }
 
  private:
+  // With its length, so that two different contents never read the same.
+  void note(const void* bytes, size_t size) {
+    content_ += std::to_string(size) + ":";
+    content_.append(static_cast<const char*>(bytes), size);
+  }
+
   cudnnBackendDescriptor_t value_ = nullptr;
+  std::string content_;
 };
 
 // A tensor of the graph. Its number is what run() is given a pointer for.
@@ -110,54 +149,19 @@ struct Tensor {
   Descriptor descriptor;
 };
 
-class Graph {
+// A graph with the engine chosen for it: the same for every call of the same graph, none of which it keeps anything of.
+class Engine {
  public:
-  using Shape = std::vector<int64_t>;
-
-  // cuDNN wants at least three dimensions; `alignment` in bytes.
-  Tensor tensor(cudnnDataType_t type, const Shape& shape, const Shape& strides, uint64_t alignment) {
-    return make(type, shape, strides, alignment, false, false);
-  }
-  // Between two operations: never in memory.
-  Tensor virtual_tensor(cudnnDataType_t type, const Shape& shape, const Shape& strides) {
-    return make(type, shape, strides, 16, true, false);
-  }
-  // A number on the host, read at launch.
-  Tensor scalar(cudnnDataType_t type, size_t rank) {
-    return make(type, Shape(rank, 1), Shape(rank, 1), 16, false, true);
-  }
-
-  // y = f(x) or f(x, b), computed in `type`; `b` broadcasts.
-  void pointwise(cudnnPointwiseMode_t mode, cudnnDataType_t type, const Tensor& x, const Tensor* b, const Tensor& y) {
-    Descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    how.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode)
-        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, type)
-        .finalize("pointwise");
-    Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x.descriptor)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y.descriptor);
-    if (b != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b->descriptor);
-    add(std::move(operation), "pointwise operation");
-  }
-
-  void add(Descriptor operation, const char* what) {
-    operation.finalize(what);
-    operations_.push_back(std::move(operation));
-  }
-
-  // Chooses the engine. Throws Refusal with the library's status and words when no engine supports the graph.
-  void build(const Handle& handle) {
-    std::vector<cudnnBackendDescriptor_t> operations;
-    for (const Descriptor& o : operations_) operations.push_back(o.get());
-    graph_.emplace(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  // Throws Refusal with the library's status and words when no engine supports the graph.
+  Engine(const Handle& handle, std::vector<Descriptor> operations) : operations_(std::move(operations)) {
+    std::vector<cudnnBackendDescriptor_t> raw;
+    for (const Descriptor& o : operations_) raw.push_back(o.get());
     graph_
-        ->set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(operations.size()),
-              operations.data())
-        .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle.dnn)
+        .refer(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(raw.size()),
+               raw.data())
+        .refer(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle.dnn)
         .finalize("operation graph");
-    heuristic_.emplace(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    heuristic_->set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *graph_)
+    heuristic_.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_)
         .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A)
         .finalize("engine heuristic");
     choose(handle);
@@ -171,9 +175,9 @@ class Graph {
     require(cudnnSetStream(handle.dnn, stream), "cudnnSetStream");
     Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     const auto count = static_cast<int64_t>(ids.size());
-    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, ids.data())
-        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers.data())
-        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace)
+    pack.refer(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, ids.data())
+        .refer(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers.data())
+        .refer(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace)
         .finalize("variant pack");
     const cudnnStatus_t status = cudnnBackendExecute(handle.dnn, plan_->get(), pack.get());
     return status == CUDNN_STATUS_SUCCESS ? nullptr : cudnnGetErrorString(status);
@@ -186,25 +190,9 @@ class Graph {
     emit(prefix + "library_workspace", std::to_string(workspace_));
     if (!passed_over_.empty()) emit(prefix + "passed_over", passed_over_);
   }
-  const std::string& algorithm() const { return algorithm_; }
 
  private:
   static constexpr int64_t kCandidates = 16, kMostKnobs = 64;
-
-  Tensor make(cudnnDataType_t type, const Shape& shape, const Shape& strides, uint64_t alignment, bool is_virtual,
-              bool by_value) {
-    Tensor t{++last_id_, Descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR)};
-    const auto rank = static_cast<int64_t>(shape.size());
-    t.descriptor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, t.id)
-        .set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type)
-        .set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, rank, shape.data())
-        .set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, rank, strides.data())
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, static_cast<int64_t>(alignment))
-        .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual)
-        .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, by_value)
-        .finalize("tensor");
-    return t;
-  }
 
   // The first engine the heuristic proposes that is deterministic and then makes a plan.
   void choose(const Handle& handle) {
@@ -214,7 +202,7 @@ class Graph {
       raw.push_back(configurations.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
     }
     int64_t count = 0;
-    require(cudnnBackendGetAttribute(heuristic_->get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+    require(cudnnBackendGetAttribute(heuristic_.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                                      kCandidates, &count, raw.data()),
             "heuristic results");
     for (int64_t i = 0; i < std::min(count, kCandidates); ++i) {
@@ -227,7 +215,7 @@ class Graph {
         try {
           plan_.emplace(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
           plan_->set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
-              .set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle.dnn)
+              .refer(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle.dnn)
               .finalize("execution plan");
           const auto bytes = plan_->values<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1);
           workspace_ = static_cast<uint64_t>(bytes.at(0));
@@ -287,12 +275,80 @@ class Graph {
     return text;
   }
 
-  int64_t last_id_ = 0;
   std::vector<Descriptor> operations_;
-  std::optional<Descriptor> graph_, heuristic_, configuration_, plan_;
+  Descriptor graph_{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR}, heuristic_{CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR};
+  std::optional<Descriptor> configuration_, plan_;
   uint64_t workspace_ = 0;
   bool is_nondeterministic_ = false;
   std::string algorithm_, notes_, passed_over_;
+};
+
+class Graph {
+ public:
+  using Shape = std::vector<int64_t>;
+
+  // cuDNN wants at least three dimensions; `alignment` in bytes.
+  Tensor tensor(cudnnDataType_t type, const Shape& shape, const Shape& strides, uint64_t alignment) {
+    return make(type, shape, strides, alignment, false, false);
+  }
+  // Between two operations: never in memory.
+  Tensor virtual_tensor(cudnnDataType_t type, const Shape& shape, const Shape& strides) {
+    return make(type, shape, strides, 16, true, false);
+  }
+  // A number on the host, read at launch.
+  Tensor scalar(cudnnDataType_t type, size_t rank) {
+    return make(type, Shape(rank, 1), Shape(rank, 1), 16, false, true);
+  }
+
+  // y = f(x) or f(x, b), computed in `type`; `b` broadcasts.
+  void pointwise(cudnnPointwiseMode_t mode, cudnnDataType_t type, const Tensor& x, const Tensor* b, const Tensor& y) {
+    Descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    how.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode)
+        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, type)
+        .finalize("pointwise");
+    Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x.descriptor)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y.descriptor);
+    if (b != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b->descriptor);
+    add(std::move(operation), "pointwise operation");
+  }
+
+  void add(Descriptor operation, const char* what) {
+    operation.finalize(what);
+    operations_.push_back(std::move(operation));
+  }
+
+  // The handle's engine for a graph of this content, or a new one, which it keeps.
+  std::shared_ptr<const Engine> engine(const Handle& handle) && {
+    std::string content;
+    for (const Descriptor& o : operations_) content += o.content();
+    for (const auto& [key, built] : handle.engines) {
+      if (key == content) return built;
+    }
+    auto built = std::make_shared<const Engine>(handle, std::move(operations_));
+    if (handle.engines.size() == kMostEngines) handle.engines.pop_front();
+    handle.engines.emplace_back(std::move(content), built);
+    return built;
+  }
+
+ private:
+  Tensor make(cudnnDataType_t type, const Shape& shape, const Shape& strides, uint64_t alignment, bool is_virtual,
+              bool by_value) {
+    Tensor t{++last_id_, Descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR)};
+    t.descriptor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, t.id)
+        .set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type)
+        .set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, shape)
+        .set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides)
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, static_cast<int64_t>(alignment))
+        .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual)
+        .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, by_value)
+        .finalize("tensor");
+    return t;
+  }
+
+  int64_t last_id_ = 0;
+  std::vector<Descriptor> operations_;
 };
 
 }  // namespace cudnn_graph

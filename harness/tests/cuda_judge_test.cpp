@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
                       CudaRow{"misaligned", Verdict::crashed, "MISALIGNED_ADDRESS"},
                       CudaRow{"synchronise", Verdict::contract, "it waits"},
                       CudaRow{"allocate_in_launch", Verdict::memory, "every launch allocates"},
-                      CudaRow{"allocate_async", Verdict::memory, "every launch allocates"},
+                      CudaRow{"allocate_async", Verdict::contract, "launch allocates memory of the device"},
                       CudaRow{"default_stream", Verdict::contract, "y changed while the stream was held back"},
                       CudaRow{"capture_dependent", Verdict::nondeterministic, "from a replayed graph", bad::kZeros},
                       CudaRow{"launch_error", Verdict::crashed, "invalid"},
@@ -63,7 +63,7 @@ TEST(CudaJudge, WaitingAllocatingAndStrayingLaunchesAreNotAsynchronous) {
   JudgeClient judge(bad::settings(Device::cuda, 4));
   for (const auto& [module, detail] : {std::pair{"synchronise", "it waits"},
                                        {"allocate_in_launch", "it waits"},
-                                       {"allocate_async", "launch allocates"},
+                                       {"allocate_async", "memory of the device"},
                                        {"default_stream", "y changed while the stream was held back"}}) {
     const Record record = bad::check(judge, std::string("cuda/") + module, bad::kNormal);
     const auto found = std::find_if(record.checks.begin(), record.checks.end(),

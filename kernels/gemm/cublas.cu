@@ -74,7 +74,8 @@ constexpr assay_contract contract_for(std::string_view dtype) {
           .arithmetic = cublas_gemm::arithmetic_of(dtype),
           .nan_policy = ASSAY_NAN_PROPAGATES,
           .workspace_limit = kWorkspace,
-          .alignment = 16};
+          .alignment = 16,
+          .may_allocate = 1};  // the library may take from the host's heap
 }
 constexpr assay_contract kDouble = contract_for("f64"), kSingle = contract_for("f32");
 

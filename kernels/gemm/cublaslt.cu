@@ -24,7 +24,8 @@ constexpr assay_contract kContract = {.interface_version = 1,
                                       .nan_policy = ASSAY_NAN_PROPAGATES,
                                       .workspace_limit = cublaslt::kMostWorkspace,
                                       .alignment = 16,
-                                      .may_fall_back = 1};
+                                      .may_fall_back = 1,
+                                      .may_allocate = 1};  // the library may take from the host's heap
 
 struct Plan {
   explicit Plan(const assay::Call& c)

@@ -275,4 +275,5 @@ ASSAY_KERNEL(gemm_int8, cublaslt, .target = "cuda", .plan = plan, .workspace = w
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
                           .workspace_limit = uint64_t{256} << 20,
                           .alignment = 16,
-                          .may_fall_back = 1})
+                          .may_fall_back = 1,
+                          .may_allocate = 1})  // the library may take from the host's heap

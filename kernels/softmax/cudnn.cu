@@ -102,7 +102,8 @@ constexpr assay_contract contract_with(int32_t accumulator) {
           .arithmetic = {.accumulator = accumulator, .split_k = 1, .exp_kind = ASSAY_EXP_ACCURATE},
           .nan_policy = ASSAY_NAN_UNSPECIFIED,
           .workspace_limit = uint64_t{128} << 20,
-          .alignment = 16};
+          .alignment = 16,
+          .may_allocate = 1};  // the library may take from the host's heap
 }
 constexpr assay_contract kDouble = contract_with(ASSAY_ACC_F64);
 

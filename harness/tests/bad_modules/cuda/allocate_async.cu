@@ -1,4 +1,4 @@
-// contract: takes scratch memory in the stream's order.
+// contract: takes scratch memory of the device in the stream's order, which may_allocate does not allow.
 #include "base.cuh"
 
 namespace {
@@ -10,4 +10,9 @@ const char* launch(const assay::Call& c) {
   return error;
 }
 }  // namespace
-BAD_KERNEL(launch)
+ASSAY_KERNEL(
+    reduce, bad, .target = "cuda", .launch = launch, .contract = [] {
+      assay_contract contract = bad::kContract;
+      contract.may_allocate = 1;
+      return contract;
+    }())

@@ -1,4 +1,4 @@
-// contract: takes scratch memory in launch, and gives it back.
+// memory: takes scratch memory in launch, and gives it back.
 #include "base.cuh"
 
 namespace {
