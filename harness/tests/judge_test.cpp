@@ -39,7 +39,8 @@ TEST_P(BadModule, GetsItsVerdictAndTheNextKernelIsUnharmed) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadModule,
     ::testing::Values(
-        Row{"good", Verdict::pass, ""}, Row{"good", Verdict::pass, "", kZeros}, Row{"good", Verdict::pass, "", kNaN},
+        Row{"good", Verdict::pass, ""}, Row{"with_workspace", Verdict::pass, ""},
+        Row{"good", Verdict::pass, "", kZeros}, Row{"good", Verdict::pass, "", kNaN},
         Row{"garbage_on_stdout", Verdict::pass, ""}, Row{"segfault", Verdict::crashed, "SIGSEGV"},
         Row{"abort", Verdict::crashed, "SIGABRT"}, Row{"exit_zero", Verdict::crashed, "exited with status 0"},
         Row{"exit_mid_case", Verdict::crashed, "exited with status 7"},
