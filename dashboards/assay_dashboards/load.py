@@ -72,10 +72,13 @@ def _map_of(item):
     return read
 
 
-def _object(fields):
+def _object(fields, **absent):
+    """`absent` is what a key is taken for that an older writer does not know."""
+
     def read(value):
         if not isinstance(value, dict):
             raise InputError("not an object")
+        value = absent | value
         missing = [key for key in fields if key not in value]
         if missing:
             raise InputError(f"'{missing[0]}' is missing")
@@ -167,6 +170,7 @@ _RUN = _object(
             )
         ),
         "findings": _list_of(_object({"kind": _text, "text": _text})),
+        "left_out": _list_of(_object({**dict.fromkeys(("kernel", "judged_by", "reason"), _text), "cases": _count})),
         "tables": _object(
             {
                 "checks": _list_of(_object({"check": _word, "verdict": _word, "meaning": _text})),
@@ -174,7 +178,8 @@ _RUN = _object(
                 "error_histogram_edges": _list_of(_number),
             }
         ),
-    }
+    },
+    left_out=[],
 )
 OUTCOMES = ("fail", "skipped", "no-baseline", "weak", "pass", "not-applicable")  # in the order they are shown
 

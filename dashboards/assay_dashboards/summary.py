@@ -37,7 +37,7 @@ def summary(view: View) -> str:
         + (f", filter {code(asked['filter'])}" if asked["filter"] else "")
         + f" on {code(run['environment'].get('cpu.model', 'unknown'))}; exit code {view.exit_code}.",
     ]
-    blocks = [head, _failures(view), _findings(view), _latencies(view)]
+    blocks = [head, _failures(view), _findings(view), _left_out(view), _latencies(view)]
     lines, size, dropped = [], 0, 0
     for line in (line for block in blocks if block for line in [*block, ""]):
         if size + len(line) + 1 > LONGEST - 200:
@@ -77,6 +77,16 @@ def _findings(view):
     lines = ["### Findings", ""]
     lines += [f"- {code(kind, 40)} {code(text, 300)}" for kind, text in view.findings[:_MOST_FINDINGS]]
     return lines + _rest(_MOST_FINDINGS, view.findings)
+
+
+def _left_out(view):
+    if not view.run["left_out"]:
+        return []
+    lines = ["### Left out", ""]
+    for one in view.run["left_out"][:_MOST_FINDINGS]:
+        of = f"{one['cases']} cases of {code(one['kernel'], 60)}"
+        lines.append(f"- {of}, judged by the cases of tier {code(one['judged_by'], 20)}: {code(one['reason'], 300)}")
+    return lines + _rest(_MOST_FINDINGS, view.run["left_out"])
 
 
 def _latencies(view):

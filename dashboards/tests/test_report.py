@@ -45,6 +45,16 @@ def test_index_puts_failures_first_with_owner_reason_and_repro(full_report):
     assert "0badcafe" in said
 
 
+def test_cases_left_out_are_told(tmp_path):
+    left_out = [{"kernel": "gemm/slow", "cases": 20, "judged_by": "smoke", "reason": "seconds a case"}]
+    index = report(tmp_path, [record()], left_out=left_out)["index.html"]
+    assert "20 cases of <b>gemm/slow</b>, judged by the cases of tier smoke: seconds a case" in index
+    told = summary(view_of(tmp_path, [record()], left_out=left_out))
+    assert "- 20 cases of `gemm/slow`, judged by the cases of tier `smoke`: `seconds a case`" in told
+    assert "Left out" not in report(tmp_path, [record()])["index.html"]
+    assert "Left out" not in summary(view_of(tmp_path, [record()]))
+
+
 def test_grid_counts_every_outcome(tmp_path):
     records = [record(f"gemm/simd:m={i}") for i in range(3)]
     records.append(record("gemm/simd:m=9", "wrong", "accuracy", "y[0]"))
@@ -93,6 +103,7 @@ def hostile_run(folder):
         samples={"samples/a.bin": [1000, 2000, 0]},
         kernels=[entry],
         findings=[{"kind": HOSTILE, "text": HOSTILE}],
+        left_out=[{"kernel": HOSTILE, "cases": 2, "judged_by": HOSTILE, "reason": HOSTILE}],
         environment={HOSTILE: HOSTILE, "cpu.model": HOSTILE, "cpu.cores": HOSTILE},
         libraries=[{"path": HOSTILE, "version": HOSTILE, "build_id": HOSTILE}],
         asked={"command": HOSTILE, "tier": HOSTILE, "filter": HOSTILE, "shard": HOSTILE, "argv": [HOSTILE]},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/progress.h"
+#include "gate/plan.h"
 #include "gate/summary.h"
 #include "record/json_text.h"
 #include "record/verdict.h"
@@ -76,6 +77,8 @@ void print_text(const Conclusion& conclusion, bool explain) {
                  conclusion.findings_approved ? "findings, approved" : "findings for the owner to approve",
                  [](const Finding& finding) { return !is_error(finding); });
   const std::string coverage = coverage_text(summary);
+  if (!conclusion.left_out.empty()) fmt::print("\n");
+  for (const std::string& line : left_out_lines(conclusion.left_out)) fmt::print("{}\n", line);
   fmt::print("{}{}\n{}", coverage.empty() ? "" : "\n", coverage,
              cost_text(summary, conclusion.wall_seconds, conclusion.records_before));
   if (conclusion.budget_seconds > 0 && conclusion.wall_seconds > conclusion.budget_seconds) {
@@ -95,6 +98,7 @@ void print_json(const Conclusion& conclusion) {
     for (const auto& [outcome, count] : counts) coverage[check][std::string(word_of(outcome))] = count;
   }
   nlohmann::json failures = nlohmann::json::array(), findings = nlohmann::json::array();
+  nlohmann::json left_out = nlohmann::json::array();
   for (const Record* record : summary.failures) {
     failures.push_back({{"kernel_id", record->kernel_id},
                         {"verdict", word_of(record->verdict)},
@@ -104,6 +108,10 @@ void print_json(const Conclusion& conclusion) {
   }
   for (const Finding& finding : conclusion.findings)
     findings.push_back({{"kind", finding.kind}, {"text", finding.text}});
+  for (const LeftOut& one : conclusion.left_out) {
+    left_out.push_back(
+        {{"kernel", one.kernel}, {"cases", one.cases}, {"judged_by", one.judged_by}, {"reason", one.reason}});
+  }
   const nlohmann::json document = {{"run", conclusion.run.string()},
                                    {"report", conclusion.report.string()},
                                    {"exit_code", conclusion.exit_code},
@@ -114,7 +122,8 @@ void print_json(const Conclusion& conclusion) {
                                    {"verdicts", verdicts},
                                    {"not_rigorous", coverage},
                                    {"failures", failures},
-                                   {"findings", findings}};
+                                   {"findings", findings},
+                                   {"left_out", left_out}};
   fmt::print("{}\n", assay::print_json(document, 1));
 }
 

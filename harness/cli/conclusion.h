@@ -14,6 +14,7 @@ namespace assay {
 struct Conclusion {
   std::vector<Record> records;
   std::vector<Finding> findings;
+  std::vector<LeftOut> left_out;
   bool findings_approved = false;
   int exit_code = 0;
   int64_t records_before = 0;  // made before this was resumed

@@ -76,7 +76,7 @@ std::vector<GoldenChange> truth_changes(const Options& options, const std::files
 // A whole ci run says everything there is on its platform; any other leaves the lines it has nothing to say about.
 Extent extent_of(const Run& run) {
   const bool whole = run.asked.tier == "ci" && run.asked.filter.empty() && run.asked.shard.empty() &&
-                     run.asked.command != "bench" && run.planned == run.recorded;
+                     run.asked.command != "bench" && run.planned == run.recorded && run.left_out.empty();
   return whole ? Extent::complete : Extent::partial;
 }
 

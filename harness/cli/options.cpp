@@ -103,7 +103,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     return sub;
   };
   CLI::App* list = command("list", "kernels, ops and cases there are", kModules | kSelection | kJson);
-  list->add_flag("--cases", o.list_cases, "every planned kernel-case of the tier");
+  list->add_flag("--cases", o.list_cases, "every kernel-case of the tier");
   list->add_flag("--checks", o.list_checks, "the table of checks");
   list->add_flag("--verdicts", o.list_verdicts, "the table of verdicts and exit codes");
   list->add_flag("--contracts", o.list_contracts, "the kernels and their contracts as a Markdown table");

@@ -57,6 +57,7 @@ Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded,
   run.asked = {options.command, std::string(name_of(options.tier)), filter, options.shard_text, options.argv};
   run.started = utc_now();
   run.planned = static_cast<int64_t>(plan.cases.size());
+  run.left_out = plan.left_out;
   run.threads = options.threads;
   run.environment = facts_of(options);
   run.libraries = loaded.libraries;
@@ -93,8 +94,9 @@ Setting set_up(const Options& options) {
   std::vector<BenchCase> bench = read_bench(trees.policy(), ops);
   const StartJudge start = judge_process(limited(judge_settings(options), policy));
   Loaded loaded = load_modules(start, module_files(options), ops);
-  Plan plan = make_plan(ops, loaded.kernels, bench,
-                        {options.tier, timing_of(options.command), options.filters, options.shard, options.device});
+  Plan plan = make_plan(
+      ops, loaded.kernels, bench,
+      {options.tier, timing_of(options.command), options.filters, options.shard, options.device, policy.lighter});
   return {options,          std::move(trees),  std::move(policy), std::move(ops),
           std::move(bench), std::move(loaded), std::move(plan)};
 }
@@ -202,6 +204,7 @@ int run_command(const Options& given) {
   conclusion.records = read_records(out);
   conclusion.records_before = run.recorded;
   conclusion.wall_seconds = wall;
+  conclusion.left_out = setting.plan.left_out;
   conclusion.budget_seconds = is_whole_tree(options) ? setting.policy.tiers.at(options.tier).seconds : 0;
   conclude(conclusion, reconcile(setting.plan, folder.recorded()), setting.loaded.broken,
            findings_of(setting, goldens, run, conclusion.records), options.approve_findings);

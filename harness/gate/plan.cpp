@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "device/device.h"
 #include "gate/filter.h"
+#include "gate/nearest.h"
 
 namespace assay {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 struct Candidate {
   Case c;
   bool timed = false;
+  bool spared = false;  // by the policy: counted, not judged
 };
 
 void require_distinct(const std::vector<KernelInfo>& kernels, const OpRegistry& ops) {
@@ -42,13 +44,14 @@ void add(std::vector<Candidate>& candidates, const Case& c, bool timed) {
   candidates.push_back({c, timed});
 }
 
-// What an op's kernels are asked before filters narrow it down.
-std::vector<Candidate> candidates_of(const Op& op, const std::vector<BenchCase>& bench, const PlanRequest& request) {
+// What an op's kernels are asked before filters narrow it down: the cases of `tier`, and what the request's times.
+std::vector<Candidate> candidates_of(const Op& op, const std::vector<BenchCase>& bench, const PlanRequest& request,
+                                     Tier tier) {
   std::vector<Candidate> candidates;
   if (request.timing != Timing::only) {
-    for (const Case& c : op.cases(request.tier)) candidates.push_back({c, false});
+    for (const Case& c : op.cases(tier)) candidates.push_back({c, false});
     if (request.device != name_of(Device::cpu)) {
-      for (const Case& c : op.device_cases(request.tier)) add(candidates, c, false);
+      for (const Case& c : op.device_cases(tier)) add(candidates, c, false);
     }
   }
   if (request.timing == Timing::none) return candidates;
@@ -57,6 +60,23 @@ std::vector<Candidate> candidates_of(const Op& op, const std::vector<BenchCase>&
     if (in_tier && one.c.op() == op.name()) add(candidates, one.c, true);
   }
   return candidates;
+}
+
+const Lighter* lighter_for(const std::string& kernel, const PlanRequest& request) {
+  const auto names = [&](const Lighter& one) { return one.tier == request.tier && glob_matches(one.kernel, kernel); };
+  const auto found = std::find_if(request.lighter.begin(), request.lighter.end(), names);
+  return found == request.lighter.end() ? nullptr : &*found;
+}
+
+// Of the tier's cases those that are not among the candidates.
+void add_spared(std::vector<Candidate>& candidates, const std::vector<Candidate>& of_tier) {
+  const size_t judged = candidates.size();
+  for (const Candidate& one : of_tier) {
+    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(judged);
+    if (std::none_of(candidates.begin(), end, [&](const Candidate& other) { return other.c == one.c; })) {
+      candidates.push_back({one.c, one.timed, true});
+    }
+  }
 }
 
 }  // namespace
@@ -84,10 +104,15 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return a.module < b.module; });
   std::vector<Filter> filters;
   for (const std::string& text : request.filters) filters.emplace_back(text, ops, kernels);
-  std::vector<bool> used(filters.size(), false);
+  std::vector<bool> used(filters.size(), false), spared(filters.size(), false);
 
   Plan plan{std::move(kernels), {}, {}};
-  std::map<std::string, std::vector<Candidate>> by_op;
+  std::map<std::pair<std::string, Tier>, std::vector<Candidate>> by_op;
+  const auto asked = [&](const std::string& op, Tier tier) -> const std::vector<Candidate>& {
+    const auto [found, is_new] = by_op.try_emplace({op, tier});
+    if (is_new) found->second = candidates_of(ops.named(op), bench, request, tier);
+    return found->second;
+  };
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const KernelInfo& kernel = plan.kernels[k];
     if (kernel.target != request.device) {
@@ -95,21 +120,31 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
       if (filters.empty() || std::any_of(filters.begin(), filters.end(), selects)) plan.other_device.push_back(k);
       continue;
     }
-    if (!by_op.count(kernel.op)) by_op[kernel.op] = candidates_of(ops.named(kernel.op), bench, request);
-    std::vector<Candidate> candidates = by_op[kernel.op];
+    const std::string name = kernel.op + "/" + kernel.name;
+    const Lighter* lighter = lighter_for(name, request);
+    std::vector<Candidate> candidates = asked(kernel.op, lighter == nullptr ? request.tier : lighter->cases);
     for (const Filter& filter : filters) {
       if (filter.exact() && filter.matches_kernel(kernel)) {
         add(candidates, *filter.exact(), request.timing == Timing::only);
       }
     }
+    if (lighter != nullptr) add_spared(candidates, asked(kernel.op, request.tier));
+    int64_t left_out = 0;
     for (const Candidate& candidate : candidates) {
       bool selected = filters.empty();
       for (size_t f = 0; f < filters.size(); ++f) {
         if (!filters[f].matches(kernel, candidate.c)) continue;
-        selected = used[f] = true;
+        selected = (candidate.spared ? spared : used)[f] = true;
       }
-      if (selected) plan.cases.push_back({k, candidate.c, candidate.c.kernel_id(kernel.name), candidate.timed});
+      const std::string id = candidate.c.kernel_id(kernel.name);
+      if (!selected || !request.shard.holds(id)) continue;
+      if (candidate.spared) {
+        ++left_out;
+      } else {
+        plan.cases.push_back({k, candidate.c, id, candidate.timed});
+      }
     }
+    if (left_out > 0) plan.left_out.push_back({name, left_out, std::string(name_of(lighter->cases)), lighter->reason});
   }
   for (size_t f = 0; f < filters.size(); ++f) {
     if (used[f]) continue;
@@ -120,9 +155,10 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
                        other_device_text({plan.kernels, {}, elsewhere}, request.device) + ", and it selects no other");
     }
     throw UsageError("filter '" + filters[f].text() + "' matches no case of tier " +
-                     std::string(name_of(request.tier)) + "; 'assay list --cases' shows what there is");
+                     std::string(name_of(request.tier)) +
+                     (spared[f] ? " that the policy leaves (policy.toml, lighter); give the case's whole id to judge it"
+                                : "; 'assay list --cases' shows what there is"));
   }
-  std::erase_if(plan.cases, [&](const PlannedCase& planned) { return !request.shard.holds(planned.id); });
   if (plan.cases.empty()) {
     throw UsageError("nothing is planned: " + std::to_string(plan.kernels.size()) + " kernels, tier " +
                      std::string(name_of(request.tier)) + ", shard " + std::to_string(request.shard.index) + "/" +
@@ -130,6 +166,15 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
                      (plan.other_device.empty() ? "" : "; " + other_device_text(plan, request.device)));
   }
   return plan;
+}
+
+std::vector<std::string> left_out_lines(const std::vector<LeftOut>& left_out) {
+  std::vector<std::string> lines;
+  for (const LeftOut& one : left_out) {
+    lines.push_back(std::to_string(one.cases) + (one.cases == 1 ? " case of " : " cases of ") + one.kernel +
+                    " left out, judged by the cases of tier " + one.judged_by + ": " + one.reason);
+  }
+  return lines;
 }
 
 std::string other_device_text(const Plan& plan, const std::string& device) {

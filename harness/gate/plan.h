@@ -33,6 +33,7 @@ struct PlanRequest {
   std::vector<std::string> filters;
   Shard shard;
   std::string device = "cpu";
+  std::vector<Lighter> lighter;  // the first that names a kernel and the tier counts
 };
 
 struct PlannedCase {
@@ -47,8 +48,12 @@ struct Plan {
   std::vector<PlannedCase> cases;  // grouped by module
   std::vector<size_t>
       other_device;  // selected kernels whose target is not the run's device; no case of theirs is planned
+  std::vector<LeftOut> left_out{};  // cases of the tier that the policy spares a kernel
   const KernelInfo& kernel_of(const PlannedCase& planned) const { return kernels[planned.kernel]; }
 };
+
+// One line a kernel: "20 cases of softmax/cudnn left out, judged by the cases of tier smoke: seconds a case".
+std::vector<std::string> left_out_lines(const std::vector<LeftOut>& left_out);
 
 // "2 kernels not run, their target is not cpu: gemm/a (cuda), gemm/b (cuda)"; empty when there is none.
 std::string other_device_text(const Plan& plan, const std::string& device);

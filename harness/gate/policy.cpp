@@ -55,14 +55,33 @@ KnownIssue read_known_issue(TomlTable table) {
   return issue;
 }
 
+Tier tier_of(const TomlTable& table, const char* key, const std::string& word) {
+  const auto tier = std::find_if(kTiers.begin(), kTiers.end(), [&](Tier t) { return name_of(t) == word; });
+  if (tier == kTiers.end()) table.fail(key, "'" + word + "' is not one of smoke, ci, nightly");
+  return *tier;
+}
+
 std::vector<Tier> read_tiers(TomlTable& table) {
   std::vector<Tier> tiers;
-  for (const std::string& word : table.words("tiers")) {
-    const auto tier = std::find_if(kTiers.begin(), kTiers.end(), [&](Tier t) { return name_of(t) == word; });
-    if (tier == kTiers.end()) table.fail("tiers", "'" + word + "' is not one of smoke, ci, nightly");
-    tiers.push_back(*tier);
-  }
+  for (const std::string& word : table.words("tiers")) tiers.push_back(tier_of(table, "tiers", word));
   return tiers;
+}
+
+Lighter read_lighter(TomlTable table) {
+  Lighter lighter;
+  table.allow({"kernel", "tier", "cases", "reason"});
+  lighter.kernel = table.text("kernel");
+  if (lighter.kernel.find('/') == std::string::npos || lighter.kernel.find(':') != std::string::npos) {
+    table.fail("kernel", "'" + lighter.kernel + "' is no glob over op/kernel; one looks like softmax/*");
+  }
+  lighter.tier = tier_of(table, "tier", table.text("tier"));
+  lighter.cases = tier_of(table, "cases", table.text("cases"));
+  if (lighter.cases >= lighter.tier) {
+    table.fail("cases", "'" + std::string(name_of(lighter.cases)) + "' is no smaller tier than " +
+                            std::string(name_of(lighter.tier)) + ", the entry's own");
+  }
+  lighter.reason = table.text("reason");
+  return lighter;
 }
 
 }  // namespace
@@ -82,7 +101,7 @@ Policy read_policy(const std::filesystem::path& folder) {
   TomlTable root(file.string(), "", parsed);
   Policy policy;
   policy.folder = folder;
-  root.allow({"checks", "tiers", "limits", "known_issue"});
+  root.allow({"checks", "tiers", "limits", "known_issue", "lighter"});
   policy.checks = root.words("checks");
   TomlTable tiers = root.table("tiers");
   std::vector<std::string> tier_names;
@@ -95,6 +114,16 @@ Policy read_policy(const std::filesystem::path& folder) {
   policy.worker_bytes = limits.count("worker_bytes");
   policy.workspace_limit_bytes = limits.count("workspace_bytes");
   for (TomlTable& issue : root.tables("known_issue")) policy.known_issues.push_back(read_known_issue(issue));
+  for (TomlTable& entry : root.tables("lighter")) {
+    const Lighter lighter = read_lighter(entry);
+    for (const Lighter& earlier : policy.lighter) {
+      if (earlier.kernel == lighter.kernel && earlier.tier == lighter.tier) {
+        entry.fail("kernel", "'" + lighter.kernel + "' has an entry for " + std::string(name_of(lighter.tier)) +
+                                 " already; keep one");
+      }
+    }
+    policy.lighter.push_back(lighter);
+  }
   return policy;
 }
 

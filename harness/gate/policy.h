@@ -43,6 +43,14 @@ struct KnownIssue {
 // Whether all libraries of the issue are among the loaded ones: with others, the same failure is not the known one.
 bool is_pinned(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded);
 
+// Kernels that a tier judges by the cases of a smaller one.
+struct Lighter {
+  std::string kernel;  // glob over op/kernel
+  Tier tier = Tier::ci;
+  Tier cases = Tier::smoke;
+  std::string reason;
+};
+
 struct Policy {
   std::filesystem::path folder;     // it was read from
   std::vector<std::string> checks;  // that every record must hold
@@ -51,6 +59,7 @@ struct Policy {
   uint64_t worker_bytes = 0;           // resident size of a worker beyond what the judge gave it
   uint64_t workspace_limit_bytes = 0;  // the most a contract may declare
   std::vector<KnownIssue> known_issues;
+  std::vector<Lighter> lighter;
 };
 Policy read_policy(const std::filesystem::path& folder);  // throws UsageError
 

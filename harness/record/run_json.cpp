@@ -56,6 +56,13 @@ json to_json(const Run& run) {
   for (const Finding& finding : run.findings) {
     findings.push_back({{"kind", valid_utf8(finding.kind)}, {"text", valid_utf8(finding.text)}});
   }
+  json left_out = json::array();
+  for (const LeftOut& one : run.left_out) {
+    left_out.push_back({{"kernel", valid_utf8(one.kernel)},
+                        {"cases", one.cases},
+                        {"judged_by", valid_utf8(one.judged_by)},
+                        {"reason", valid_utf8(one.reason)}});
+  }
   return {{"schema", schema_to_json()},
           {"asked",
            {{"command", valid_utf8(run.asked.command)},
@@ -73,6 +80,7 @@ json to_json(const Run& run) {
           {"libraries", libraries},
           {"kernels", kernels},
           {"findings", findings},
+          {"left_out", left_out},
           {"tables", tables()}};
 }
 
@@ -106,6 +114,10 @@ Run run_from_json(const json& value) {
   }
   for (const JsonFields& finding : fields.objects("findings")) {
     run.findings.push_back({finding.text("kind"), finding.text("text")});
+  }
+  for (const JsonFields& one : fields.objects("left_out")) {
+    run.left_out.push_back(
+        {one.text("kernel"), one.integer<int64_t>("cases"), one.text("judged_by"), one.text("reason")});
   }
   return run;
 }

@@ -42,6 +42,14 @@ struct Finding {
   std::string text;  // one line
 };
 
+// Cases of the tier that a kernel was spared, as the policy says.
+struct LeftOut {
+  std::string kernel;  // op/kernel
+  int64_t cases = 0;
+  std::string judged_by;  // the tier whose cases it got instead
+  std::string reason;
+};
+
 struct Run {
   Asked asked;
   std::string started;   // RFC 3339, UTC
@@ -54,6 +62,7 @@ struct Run {
   std::vector<LoadedLibrary> libraries;
   std::vector<KernelEntry> kernels;
   std::vector<Finding> findings;
+  std::vector<LeftOut> left_out{};
 };
 
 // The tables of checks and verdicts go in as well, so that a reader needs no copy of them; they are not read back.

@@ -15,6 +15,7 @@ namespace assay {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::vector<std::string> planned(const PlanRequest& request, const std::vector<BenchCase>& bench = {}) {
@@ -190,6 +191,73 @@ TEST(Plan, BenchCasesAreTimedAndMergedWithTheTiersOwn) {
 
   const Plan none = make_plan(ops, fake_kernels(), bench, {});
   EXPECT_EQ(std::count_if(none.cases.begin(), none.cases.end(), [](const auto& one) { return one.timed; }), 0);
+}
+
+const std::vector<Lighter> kLighter{{"gemm/op*", Tier::ci, Tier::smoke, "slow"}};
+
+Plan lighter_plan(const PlanRequest& request) {
+  const OpRegistry ops = fake_ops();
+  return make_plan(ops, fake_kernels(), {}, request);
+}
+
+// gemm/openblas, gemm/simd and softmax/simd; 9 cases in smoke, 18 in ci, 27 in nightly.
+TEST(Lighter, AKernelIsJudgedByTheSmallerTiersCasesAndWhatIsLeftOutIsCounted) {
+  const Plan plan = lighter_plan({.tier = Tier::ci, .lighter = kLighter});
+  EXPECT_EQ(plan.cases.size(), 9u + 18u + 18u);
+  for (const PlannedCase& one : plan.cases) {
+    if (plan.kernel_of(one).name == "openblas") EXPECT_EQ(one.c.integer("seed"), 1) << one.id;
+  }
+  EXPECT_THAT(left_out_lines(plan.left_out),
+              ElementsAre("9 cases of gemm/openblas left out, judged by the cases of tier smoke: slow"));
+}
+
+TEST(Lighter, OtherTiersAreWhole) {
+  for (const Tier tier : {Tier::smoke, Tier::nightly}) {
+    const Plan plan = lighter_plan({.tier = tier, .lighter = kLighter});
+    EXPECT_EQ(plan.cases.size(), planned({.tier = tier}).size());
+    EXPECT_TRUE(plan.left_out.empty());
+  }
+  EXPECT_TRUE(lighter_plan({.tier = Tier::ci}).left_out.empty());
+}
+
+TEST(Lighter, FiltersAndShardsCountTheirOwn) {
+  const Plan one = lighter_plan({.tier = Tier::ci, .filters = {"gemm:m=2"}, .lighter = kLighter});
+  EXPECT_EQ(one.cases.size(), 3u + 6u);
+  EXPECT_EQ(one.left_out.at(0).cases, 3);
+  EXPECT_TRUE(lighter_plan({.tier = Tier::ci, .filters = {"gemm/simd"}, .lighter = kLighter}).left_out.empty());
+  int64_t left_out = 0;
+  for (int i = 1; i <= 4; ++i) {
+    const Plan part = lighter_plan({.tier = Tier::ci, .shard = {i, 4}, .lighter = kLighter});
+    for (const LeftOut& some : part.left_out) left_out += some.cases;
+  }
+  EXPECT_EQ(left_out, 9);
+}
+
+TEST(Lighter, ACaseGivenByItsIdIsJudged) {
+  const std::string id = "gemm/openblas:m=1,n=1,dtype=f32,seed=2";
+  const Plan plan = lighter_plan({.tier = Tier::ci, .filters = {id}, .lighter = kLighter});
+  ASSERT_EQ(plan.cases.size(), 1u);
+  EXPECT_EQ(plan.cases[0].id, id);
+  EXPECT_TRUE(plan.left_out.empty());
+}
+
+TEST(Lighter, AFilterThatSelectsOnlyWhatIsLeftOutSaysSo) {
+  try {
+    lighter_plan({.tier = Tier::ci, .filters = {"gemm/openblas:seed=2"}, .lighter = kLighter});
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("matches no case of tier ci that the policy leaves"), HasSubstr("whole id")));
+  }
+}
+
+TEST(Lighter, WhatIsTimedStays) {
+  const OpRegistry ops = fake_ops();
+  const std::vector<BenchCase> bench{{{Tier::ci}, "left", ops.parse_case("gemm:m=1,n=1,dtype=f32,seed=2")}};
+  const Plan plan =
+      make_plan(ops, fake_kernels(), bench,
+                {.tier = Tier::ci, .timing = Timing::also, .filters = {"gemm/openblas"}, .lighter = kLighter});
+  EXPECT_EQ(plan.cases.size(), 9u + 1u);
+  EXPECT_EQ(plan.left_out.at(0).cases, 8);
 }
 
 TEST(Shard, PartsAreDisjointAndComplete) {

@@ -53,6 +53,11 @@ verdict = "wrong"
 reason = "upstream"
 owner = "me"
 expires = 2026-02-01
+[[lighter]]
+kernel = "softmax/slow*"
+tier = "ci"
+cases = "smoke"
+reason = "seconds a case"
 )";
 
 class Files : public ::testing::Test {
@@ -84,6 +89,11 @@ TEST_F(Files, PolicyReads) {
   ASSERT_EQ(policy.known_issues.size(), 1u);
   EXPECT_EQ(policy.known_issues[0].verdict, Verdict::wrong);
   EXPECT_EQ(print_date(policy.known_issues[0].expires), "2026-02-01");
+  ASSERT_EQ(policy.lighter.size(), 1u);
+  EXPECT_EQ(policy.lighter[0].kernel, "softmax/slow*");
+  EXPECT_EQ(policy.lighter[0].tier, Tier::ci);
+  EXPECT_EQ(policy.lighter[0].cases, Tier::smoke);
+  EXPECT_EQ(policy.lighter[0].reason, "seconds a case");
 }
 
 TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
@@ -117,6 +127,23 @@ TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(policy_refusal("checks = [\"a\""), AllOf(HasSubstr(file + ":"), HasSubstr("not TOML")));
   EXPECT_THAT(policy_refusal(""), HasSubstr("checks: is missing"));
   EXPECT_THROW(read_policy(folder / "nowhere"), UsageError);
+}
+
+TEST_F(Files, LighterEntriesAreReadStrictly) {
+  const std::string entry = kPolicy.substr(kPolicy.find("[[lighter]]"));
+  EXPECT_THAT(refusal_with("tier = \"ci\"", "tier = \"cii\""),
+              AllOf(HasSubstr("lighter[0].tier"), HasSubstr("'cii' is not one of smoke, ci, nightly")));
+  EXPECT_THAT(refusal_with("cases = \"smoke\"", "cases = \"smok\""), HasSubstr("lighter[0].cases: 'smok' is not one"));
+  EXPECT_THAT(refusal_with("cases = \"smoke\"", "cases = \"nightly\""),
+              HasSubstr("lighter[0].cases: 'nightly' is no smaller tier than ci"));
+  EXPECT_THAT(refusal_with("cases = \"smoke\"", "cases = \"ci\""), HasSubstr("'ci' is no smaller tier than ci"));
+  EXPECT_THAT(refusal_with("cases = \"smoke\"", ""), HasSubstr("lighter[0].cases: is missing"));
+  EXPECT_THAT(refusal_with("cases = \"smoke\"", "cases = \"smoke\"\ncase = \"a\""),
+              AllOf(HasSubstr("lighter[0].case: is not known here"), HasSubstr("did you mean 'cases'?")));
+  EXPECT_THAT(refusal_with("reason = \"seconds a case\"", ""), HasSubstr("lighter[0].reason: is missing"));
+  EXPECT_THAT(refusal_with("\"softmax/slow*\"", "\"softmax\""), HasSubstr("lighter[0].kernel: 'softmax' is no glob"));
+  EXPECT_THAT(refusal_with("\"softmax/slow*\"", "\"softmax/slow:rows=1\""), HasSubstr("is no glob over op/kernel"));
+  EXPECT_THAT(policy_refusal(kPolicy + entry), HasSubstr("lighter[1].kernel: 'softmax/slow*' has an entry for ci"));
 }
 
 TEST_F(Files, ADayThatDoesNotExistIsRefused) {

@@ -26,7 +26,8 @@ inline Run sample_run() {
           .environment = {{"cpu.model", "x"}},
           .libraries = {{"/lib/a.so", "1", "ab", {"gemm.so", "more.so"}}},
           .kernels = {{"gemm", "simd", "cpu", "gemm.so", "h", {}, "avx2-t2-0a1b2c3d"}},
-          .findings = {{"removed", "kernel gemm/old"}}};
+          .findings = {{"removed", "kernel gemm/old"}},
+          .left_out = {{"gemm/slow", 12, "smoke", "seconds a case"}}};
   run.kernels[0].contract.owner = "someone";
   return run;
 }
