@@ -5,6 +5,7 @@
 #include <assay/kernel.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 
@@ -27,6 +28,14 @@ inline constexpr int64_t kTwoBlocksRowBytes = 96 << 10;  // rows up to here leav
 template <class T>
 inline constexpr int kWalked = sizeof(T) == 2 ? 2 : 4;  // chunks a thread and step
 
+// The kernel that was last allowed more shared memory than all may use. Allowing it takes memory of the host, which a
+// launch is not to do each time.
+struct Allowance {
+  Allowance() = default;
+  Allowance(const Allowance&) {}
+  mutable std::atomic<const void*> kernel{nullptr};
+};
+
 struct RowPlan {
   Element element;
   Way way;
@@ -36,6 +45,7 @@ struct RowPlan {
   int64_t kept_chunks = 0;    // of a row that is walked along, in shared memory of
   int64_t shared_bytes = 0;   // beside 512 a warp
   assay_contract contract{};  // in force for this length
+  Allowance allowance{};
 };
 
 inline int log2_up(int64_t n) {
@@ -163,8 +173,10 @@ void launch_rows(const RowPlan& plan, int64_t rows, cudaStream_t stream, void (*
                  const Arguments& arguments) {
   constexpr size_t kGrantedBytes = 47 << 10;  // of 48 KiB, some of which kernels use themselves
   const auto shared_bytes = static_cast<size_t>(plan.threads / 32 * 512 + plan.shared_bytes);
-  if (shared_bytes > kGrantedBytes) {
+  const auto* const address = reinterpret_cast<const void*>(kernel);
+  if (shared_bytes > kGrantedBytes && plan.allowance.kernel.load() != address) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+    plan.allowance.kernel.store(address);
   }
   const int64_t blocks = std::min((rows + plan.rows_at_once - 1) / plan.rows_at_once, kMostBlocks);
   kernel<<<static_cast<unsigned>(blocks), plan.threads, shared_bytes, stream>>>(arguments);

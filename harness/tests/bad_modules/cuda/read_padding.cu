@@ -1,4 +1,4 @@
-// memory under memcheck: reads the bytes after its input, within the page that holds it, and makes nothing of them.
+// memory: reads the bytes after its input, within the page that holds it, and makes nothing of them.
 #include "base.cuh"
 
 namespace {
