@@ -11,10 +11,11 @@ die() {
   exit 4
 }
 
-# build FOLDER [CMake argument...]
+# build FOLDER [CMake argument...]: everything, or what the array `targets` names
+targets=()
 build() {
   local folder=$1
   shift
   cmake -S . -B "$folder" -G Ninja --log-level=NOTICE "$@" || die "CMake failed in $folder"
-  ninja -C "$folder" -j "$(nproc)" --quiet || die "the build failed in $folder"
+  ninja -C "$folder" -j "$(nproc)" --quiet "${targets[@]}" || die "the build failed in $folder"
 }

@@ -29,7 +29,7 @@ std::unique_ptr<JudgeClient> BadModule::judge_;
 
 TEST_P(BadModule, GetsItsVerdictAndTheNextKernelIsUnharmed) {
   const Row& row = GetParam();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ASSAY_SANITIZED
   if (std::string(row.module) == "leak")
     GTEST_SKIP() << "the sanitizer owns malloc: the heap is not counted in this build";
 #endif

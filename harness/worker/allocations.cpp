@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ASSAY_SANITIZED
 
 namespace assay {
 Allocations allocations() { return {}; }
