@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -11,10 +13,14 @@
 namespace assay {
 namespace {
 
-constexpr int kMost = 64;  // of one launch, so that a long one ends
-constexpr long kLeastPeriod = 20'000, kPeriods = 40'000, kLeastSleep = 5'000, kSleeps = 100'000;  // nanoseconds
+constexpr int kMost = 64;             // of one launch, so that a long one ends
+constexpr size_t kMostThreads = 256;  // those beyond are left alone
+constexpr long kLeastBetween = 20'000, kBetween = 40'000, kLeastSleep = 5'000, kSleeps = 100'000;  // nanoseconds
 
+// What a signal handler can reach. A signal that comes late, from a timer that has ended, finds its place taken by
+// another one at worst, which it sets anew.
 std::atomic<int> left{0};
+std::array<std::atomic<timer_t>, kMostThreads> timers{};
 
 // A number below `end`: the clock's low digits, mixed (the multiplier is SplitMix64's).
 long below(long end) {
@@ -24,11 +30,18 @@ long below(long end) {
   return static_cast<long>((mixed >> 33) % static_cast<uint64_t>(end));
 }
 
-void hold_up(int) {
+// Once: the handler sets it again when it is done, so that the thread gets on in between however slow signals are.
+void set(timer_t timer) {
+  const itimerspec times{{0, 0}, {0, kLeastBetween + below(kBetween)}};
+  ::timer_settime(timer, 0, &times, nullptr);
+}
+
+void hold_up(int, siginfo_t* info, void*) {
   if (left.load(std::memory_order_relaxed) <= 0 || left.fetch_sub(1, std::memory_order_relaxed) <= 0) return;
   const int before = errno;
   const timespec pause{0, kLeastSleep + below(kSleeps)};
   ::nanosleep(&pause, nullptr);
+  if (left.load(std::memory_order_relaxed) > 0) set(timers[static_cast<size_t>(info->si_value.sival_int)]);
   errno = before;
 }
 
@@ -48,20 +61,21 @@ HoldUps::HoldUps() {
   const std::vector<pid_t> threads = own_threads();
   if (threads.size() < 2) return;
   struct sigaction action {};
-  action.sa_handler = hold_up;
-  action.sa_flags = SA_RESTART;
+  action.sa_sigaction = hold_up;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
   ::sigaction(signal_number(), &action, nullptr);
   left = kMost;
-  for (const pid_t thread : threads) {
+  for (size_t i = 0; i < std::min(threads.size(), kMostThreads); ++i) {
     sigevent event{};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = signal_number();
-    event._sigev_un._tid = thread;
+    event.sigev_value.sival_int = static_cast<int>(i);
+    event._sigev_un._tid = threads[i];
     timer_t timer{};
     if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) continue;  // it has ended
     timers_.push_back(timer);
-    const itimerspec times{{0, kLeastPeriod + below(kPeriods)}, {0, 1 + below(kLeastPeriod)}};
-    ::timer_settime(timer, 0, &times, nullptr);
+    timers[i] = timer;
+    set(timer);
   }
 }
 
