@@ -98,6 +98,20 @@ TEST_F(Cli, ObservedGoldensFollowFromARunAndNoticeAChange) {
   EXPECT_EQ(read_records(run).at(0).verdict, Verdict::changed);
 }
 
+TEST_F(Cli, AKernelWhoseLibrariesAreNotThoseItWasJudgedByIsNotApproved) {
+  const std::string root = tree();
+  ASSERT_EQ(check("good", kCase, {"--root", root}).status, 0);
+  const std::string file = run + "/run.json", platform = read_run(run).kernels.at(0).platform;
+  std::string text = content_of(file);
+  const size_t at = text.find(platform);
+  ASSERT_NE(at, std::string::npos);
+  text[at + platform.size() - 1] = text[at + platform.size() - 1] == '0' ? '1' : '0';
+  std::ofstream(file) << text;
+  const ProgramEnd end = assay({"golden", "update", "--root", root, "--run", run});
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("judged by: reduce/bad"), HasSubstr("nothing in it can be approved")));
+}
+
 TEST_F(Cli, TheGateTellsOfLaunchesThatTakeMoreThanWasApproved) {
   const std::string root = tree();
   const auto gate = [&](const std::string& name) {
