@@ -27,7 +27,7 @@ enum class Outcome {
 // exit code, is kVerdicts in verdict.h.
 enum class Verdict {
   pass,
-  unsupported,  // outside the contract's domain and refused with a reason
+  unsupported,  // outside the contract's domain or this machine's abilities, with a reason
   known,        // fails, and policy lists it as a known issue that has not expired
   mistrusted,   // random inputs, but outputs nearly all zero or constant: proves little
   inconclusive,

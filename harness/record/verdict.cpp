@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::array kVerdictRows{
     VerdictRow{Verdict::pass, "pass", 0, "every check passed"},
-    VerdictRow{Verdict::unsupported, "unsupported", 0, "outside the contract's domain, refused with a reason"},
+    VerdictRow{Verdict::unsupported, "unsupported", 0,
+               "outside the contract's domain or this machine's abilities, with a reason"},
     VerdictRow{Verdict::known, "known", 0, "fails as a listed, unexpired known issue says"},
     VerdictRow{Verdict::mistrusted, "mistrusted", 2, "outputs nearly all zero or constant: proves little"},
     VerdictRow{Verdict::inconclusive, "inconclusive", 2, "not enough evidence either way"},

@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"address_dependent", Verdict::nondeterministic, "same-alignment", kZeros},
         Row{"process_dependent", Verdict::nondeterministic, "same-restart", kZeros},
         Row{"refuse_everything", Verdict::contract, "claims this case and refuses it: not today"},
+        Row{"create_fails", Verdict::contract, "refuses it: the library did not start"},
+        Row{"not_available", Verdict::unsupported, "not available on this machine: needs a quantum computer"},
         Row{"claim_too_much", Verdict::contract, "the op does not allow this contract"},
         Row{"accept_unclaimed", Verdict::contract, "accepts what it does not claim"},
         Row{"misspelt_domain", Verdict::contract, "the domain says 'fp32', which is no dtype"},

@@ -71,9 +71,15 @@ class Examination : public Steps {
     }
     const Trial trial = plan(*court_.first, case_, setting_);
     if (!trial.refusal().empty()) {
-      if (not_claimed.empty()) return refuse("claims this case and refuses it: " + trial.refusal());
+      if (trial.available() && not_claimed.empty()) {
+        return refuse("claims this case and refuses it: " + trial.refusal());
+      }
       unreached_ = "unsupported";
-      sheet_.set("contract", Outcome::pass, "not claimed, and refused: " + trial.refusal());
+      if (trial.available()) {
+        sheet_.set("contract", Outcome::pass, "not claimed, and refused: " + trial.refusal());
+      } else {
+        sheet_.set("contract", Outcome::not_applicable, trial.refusal());
+      }
       sheet_.record.verdict = Verdict::unsupported;
       sheet_.record.reason = trial.refusal();
       return false;

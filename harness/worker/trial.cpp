@@ -72,6 +72,11 @@ Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const Ker
                              {"op", kernel.op},
                              {"kernel", kernel.name},
                              {"call", call_to_json(c, tensors_, layout_, setting.threads)}});
+  if (const auto why = answer.find("unavailable"); why != answer.end()) {
+    refusal_ = "not available on this machine: " + why->get<std::string>();
+    available_ = false;
+    return;
+  }
   if (const auto refused = answer.find("refused"); refused != answer.end()) {
     refusal_ = refused->get<std::string>();
     if (refusal_.empty()) refusal_ = "refused without a reason";

@@ -49,6 +49,7 @@ class Trial {
         const Setting& setting);
 
   const std::string& refusal() const { return refusal_; }  // empty: accepted
+  bool available() const { return available_; }            // false: this machine lacks what the kernel needs
   const Contract& contract() const { return contract_; }   // in force for this plan
   const Workspace& workspace() const { return workspace_; }
   const nlohmann::json& selection() const { return selection_; }
@@ -114,6 +115,7 @@ class Trial {
   nlohmann::json selection_;
   double prepare_us_ = 0;
   std::string refusal_;
+  bool available_ = true;
   std::vector<Filled> content_;  // of each tensor; empty for outputs
   LaunchCost cost_;
   Strays strays_;

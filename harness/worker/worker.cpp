@@ -49,17 +49,36 @@ class Others {
   double own_, all_;
 };
 
-// A kernel's state and one plan of it.
-class Planned {
+// A kernel's state: made once a process, as a program that uses the kernel would.
+class Created {
  public:
-  Planned(const assay_kernel& kernel, assay_device device) : kernel_(&kernel) {
+  Created(const assay_kernel& kernel, assay_device device) : kernel_(&kernel) {
     const char* error = nullptr;
     state_ = kernel.create(device, &error);
-    if (state_ == nullptr) throw Error(std::string("create: ") + (error == nullptr ? "returned null" : error));
+    if (state_ == nullptr) unavailable_ = error == nullptr || *error == '\0' ? "no reason given" : error;
   }
+  ~Created() {
+    if (state_ != nullptr) kernel_->destroy(state_);
+  }
+  Created(const Created&) = delete;
+  Created& operator=(const Created&) = delete;
+
+  const assay_kernel& kernel() const { return *kernel_; }
+  void* state() const { return state_; }
+  const std::string& unavailable() const { return unavailable_; }  // why it cannot run on this machine; empty: it can
+
+ private:
+  const assay_kernel* kernel_;
+  void* state_ = nullptr;
+  std::string unavailable_;
+};
+
+// One plan of a kernel, which outlives it.
+class Planned {
+ public:
+  explicit Planned(const Created& created) : kernel_(&created.kernel()), state_(created.state()) {}
   ~Planned() {
     if (plan_ != nullptr) kernel_->release(state_, plan_);
-    kernel_->destroy(state_);
   }
   Planned(const Planned&) = delete;
   Planned& operator=(const Planned&) = delete;
@@ -71,7 +90,7 @@ class Planned {
 
  private:
   const assay_kernel* kernel_;
-  void* state_ = nullptr;
+  void* state_;
   void* plan_ = nullptr;
 };
 
@@ -167,6 +186,12 @@ class Worker {
     return {{"ok", true}};
   }
 
+  const Created& created(const assay_kernel& kernel) {
+    auto& entry = created_[&kernel];
+    if (entry == nullptr) entry = std::make_unique<Created>(kernel, device().id());
+    return *entry;
+  }
+
   json prepare(const json& message) {
     const int slot = message.at("slot");
     plans_.erase(slot);
@@ -175,7 +200,9 @@ class Worker {
     if (kernel == nullptr) throw Error("no kernel " + op + "/" + name);
     const WireCall call(message.at("call"), device().id());
     const auto start = std::chrono::steady_clock::now();
-    auto planned = std::make_unique<Planned>(*kernel, device().id());
+    const Created& created = this->created(*kernel);
+    if (!created.unavailable().empty()) return {{"unavailable", created.unavailable()}};
+    auto planned = std::make_unique<Planned>(created);
     const char* refusal = planned->prepare(call.get());
     const double prepare_us = microseconds_since(start);
     if (refusal != nullptr) return {{"refused", refusal}};
@@ -250,6 +277,7 @@ class Worker {
 
   Channel channel_;
   std::map<std::string, std::unique_ptr<Module>> modules_;
+  std::map<const assay_kernel*, std::unique_ptr<Created>> created_;
   std::map<int, std::unique_ptr<Planned>> plans_;
   std::unique_ptr<WorkerDevice> device_;
   bool under_a_tool_ = false;

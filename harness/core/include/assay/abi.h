@@ -148,7 +148,7 @@ typedef struct assay_contract {
   uint64_t workspace_limit; /* bytes; workspace() above it is a broken contract */
   uint32_t alignment;       /* bytes it needs of every tensor; 0 or 1: the element's own size */
   int32_t may_fall_back;    /* 1: a reported fallback is allowed; 0: it fails the case */
-  int32_t may_allocate;     /* 1: launch may allocate (libraries that do); it is then measured instead of forbidden */
+  int32_t may_allocate;     /* 1: launch may take from the host's heap (libraries do): measured, no longer forbidden */
 } assay_contract;
 
 /* ---- a kernel ---- */
@@ -169,7 +169,8 @@ typedef struct assay_kernel {
   const char* target; /* "cpu" or "cuda" */
   assay_contract contract;
 
-  /* A state per device and thread of use. NULL result: *error says why. */
+  /* A state per device and thread of use. NULL result: this machine lacks what the kernel needs, *error says what;
+   * every case is then unsupported. What else goes wrong is for prepare to refuse. */
   void* (*create)(assay_device device, const char** error);
   void (*destroy)(void* state);
 

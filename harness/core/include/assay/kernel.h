@@ -287,6 +287,7 @@ namespace detail {
 struct State {
   std::string error;
   std::shared_ptr<void> made;
+  std::string not_made;  // what the spec's `create` threw
 };
 
 struct Planned {
@@ -314,9 +315,7 @@ struct Entry {
       try {
         state->made = S.create(device);
       } catch (const std::exception& e) {
-        static thread_local std::string reason;  // there is no state to keep it in
-        *error = (reason = e.what()).c_str();
-        return nullptr;
+        state->not_made = e.what();
       }
     }
     return state.release();
@@ -327,6 +326,7 @@ struct Entry {
     std::string& error = static_cast<State*>(state)->error;
     try {
       error = unclaimed(S.contract.domain, *call);
+      if (error.empty()) error = static_cast<State*>(state)->not_made;
       if (!error.empty()) return error.c_str();
       auto planned = std::make_unique<Planned>(*call, static_cast<State*>(state)->made);
       if constexpr (S.refuse != nullptr) {
