@@ -35,7 +35,7 @@ def summary(view: View) -> str:
         "",
         f"Asked: {code(asked['command'])}, tier {code(asked['tier'])}"
         + (f", filter {code(asked['filter'])}" if asked["filter"] else "")
-        + f" on {code(run['environment'].get('cpu.model', 'unknown'))}; exit code {view.exit_code}.",
+        + f" on {code(view.processor)}; exit code {view.exit_code}.",
     ]
     blocks = [head, _failures(view), _findings(view), _left_out(view), _latencies(view)]
     lines, size, dropped = [], 0, 0

@@ -111,6 +111,12 @@ class View:
         return f"incomplete: {len(self.records)} of {expected} records"
 
     @cached_property
+    def processor(self) -> str:
+        """What the kernels ran on: the GPU's model where they are of target cuda, else the CPU's."""
+        on_gpu = any(kernel["target"] == "cuda" for kernel in self.run["kernels"])
+        return self.run["environment"].get("gpu.model" if on_gpu else "cpu.model", "unknown")
+
+    @cached_property
     def headline(self) -> str:
         if self.run["exit_code"] is None:
             return "Unfinished"

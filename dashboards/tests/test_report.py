@@ -45,6 +45,14 @@ def test_index_puts_failures_first_with_owner_reason_and_repro(full_report):
     assert "0badcafe" in said
 
 
+def test_what_the_kernels_ran_on_is_named(tmp_path):
+    environment = {"cpu.model": "A host", "gpu.model": "A GPU"}
+    on_gpu = {"environment": environment, "kernels": [kernel_entry(target="cuda")]}
+    assert "on `A GPU`" in summary(view_of(tmp_path / "gpu", [record()], **on_gpu))
+    assert "<dd>A GPU</dd>" in report(tmp_path / "page", [record()], **on_gpu)["index.html"]
+    assert "on `A host`" in summary(view_of(tmp_path / "cpu", [record()], environment=environment))
+
+
 def test_cases_left_out_are_told(tmp_path):
     left_out = [{"kernel": "gemm/slow", "cases": 20, "judged_by": "smoke", "reason": "seconds a case"}]
     index = report(tmp_path, [record()], left_out=left_out)["index.html"]
