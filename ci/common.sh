@@ -11,11 +11,13 @@ die() {
   exit 4
 }
 
-# build FOLDER [CMake argument...]: everything, or what the array `targets` names
+# build FOLDER [CMake argument...]: everything, or what the array `targets` names. With the CUDA compiler that
+# `ci/setup --cuda` installed, if it did: CMake takes it where it configures a folder for the first time.
 targets=()
 build() {
   local folder=$1
   shift
+  [ ! -e .cuda/assay-setup ] || export CUDACXX="${CUDACXX:-$PWD/.cuda/nvidia/cu13/bin/nvcc}"
   cmake -S . -B "$folder" -G Ninja --log-level=NOTICE "$@" || die "CMake failed in $folder"
   ninja -C "$folder" -j "$(nproc)" --quiet "${targets[@]}" || die "the build failed in $folder"
 }

@@ -99,6 +99,26 @@ def test_a_change_runs_without_privilege():
         assert "pull_request_target" not in load(path)["on"]
 
 
+def compiling_cuda(document):
+    """Jobs that compile the CUDA code and fail where it does not compile."""
+    for name, job in document["jobs"].items():
+        for step in job["steps"]:
+            bare = not ({"if", "continue-on-error"} & (job.keys() | step.keys()))
+            if bare and step.get("run") == "ci/test --cuda":
+                yield name
+
+
+def test_cuda_code_is_compiled_for_every_pull_request():
+    assert list(compiling_cuda(load(ROOT / ".github/workflows/gate.yml"))) == ["cuda"]
+
+
+@pytest.mark.parametrize("excuse", ["if: false", "continue-on-error: true"])
+def test_a_job_that_may_fail_does_not_compile_cuda(excuse):
+    step = "run: ci/test --cuda"
+    excused = [f"{{a: {{{excuse}, steps: [{{{step}}}]}}}}", f"{{a: {{steps: [{{{step}, {excuse}}}]}}}}"]
+    assert [name for jobs in excused for name in compiling_cuda({"jobs": yaml.safe_load(jobs)})] == []
+
+
 BAD = """
 on: push
 jobs:
