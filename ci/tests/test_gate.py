@@ -1,4 +1,5 @@
-"""ci/gate: whose harness judges. CMake, Ninja and the program are stand-ins that say what they were asked."""
+"""ci/gate: whose harness judges, and on which devices. CMake, Ninja and the program are stand-ins that say what they
+were asked, and so are the machine and its nvidia-smi."""
 
 import os
 import shutil
@@ -13,9 +14,16 @@ STAND_INS = {
     "cmake": 'echo "cmake $*"\n',
     "ninja": """[ "$1" = -C ] || exit 9
 mkdir -p "$2/bin"
-printf '#!/bin/sh\\necho "ran $0 $*"\\n' >"$2/bin/assay"
-chmod +x "$2/bin/assay"
+cp "$(dirname "$0")/assay" "$2/bin/assay"
 echo "ninja $*"
+""",
+    "assay": """echo "ran $0 $*"
+case "$*" in
+  *' --device cuda'*) device=cuda code=${CODE_ON_CUDA:-0} ;;
+  *) device=cpu code=${CODE_ON_CPU:-0} ;;
+esac
+mkdir -p runs && ln -sfn "$device" runs/latest
+exit "$code"
 """,
 }
 
@@ -64,10 +72,14 @@ def tree(tmp_path):
     return made
 
 
-def gate(tree, *arguments):
-    path = f"{tree.parent / 'programs'}:{os.environ['PATH']}"
+def gate(tree, *arguments, **environment):
+    """On a machine with the devices of the folder `machine` beside the tree: those that a test has put there."""
+    stand_ins = {
+        "PATH": f"{tree.parent / 'programs'}:{os.environ['PATH']}",
+        "ASSAY_MACHINE": str(tree.parent / "machine"),
+    }
     return subprocess.run(
-        ["ci/gate", *arguments], cwd=tree, env=os.environ | {"PATH": path}, capture_output=True, text=True
+        ["ci/gate", *arguments], cwd=tree, env=os.environ | stand_ins | environment, capture_output=True, text=True
     )
 
 
@@ -175,3 +187,109 @@ def test_a_base_that_does_not_build_is_no_verdict(tree):
     assert end.returncode == 4
     assert "ran " not in end.stdout
     assert "the build of the base failed" in end.stderr
+
+
+def judged_on(end):
+    """The devices that runs were asked for, in their order; "" for a run that was not told."""
+    lines = [line for line in end.stdout.splitlines() if line.startswith("ran ")]
+    return [line.split(" --device ")[1].split()[0] if " --device " in line else "" for line in lines]
+
+
+def nvidia_smi(tree, script):
+    program = tree.parent / "programs/nvidia-smi"
+    program.write_text("#!/bin/sh\n" + script)
+    program.chmod(0o755)
+
+
+SEES_ONE = "echo 'GPU 0: NVIDIA H200 (UUID: GPU-0)'\n"
+SEES_NONE = "echo 'No devices were found'\nexit 6\n"
+FAILS = "echo 'NVIDIA-SMI has failed because it could not communicate with the NVIDIA driver.'\nexit 9\n"
+H200 = {"0000:01:00.0": ("0x10de", "0x030200")}
+ITS_SOUND = {"0000:01:00.1": ("0x10de", "0x040300")}
+ANOTHER_MAKERS = {"0000:02:00.0": ("0x1234", "0x030000")}
+
+
+def machine(tree, files=(), pci=None):
+    write(tree.parent / "machine", {file: "" for file in files})
+    for address, (vendor, kind) in (pci or {}).items():
+        folder = f"sys/bus/pci/devices/{address}"
+        write(tree.parent / "machine", {f"{folder}/vendor": f"{vendor}\n", f"{folder}/class": f"{kind}\n"})
+
+
+@pytest.mark.parametrize(
+    ("files", "smi", "pci"),
+    [
+        (["dev/nvidia0"], None, {}),
+        (["dev/nvidia3"], None, {}),  # a container that was given the fourth
+        (["dev/nvidia0"], FAILS, H200),
+        ([], SEES_ONE, {}),
+        ([], SEES_ONE * 100_000, {}),  # more than a pipe holds
+        ([], FAILS, ITS_SOUND | ANOTHER_MAKERS | H200),  # a broken driver
+        ([], SEES_NONE, H200),
+    ],
+)
+def test_where_there_is_a_gpu_both_devices_are_judged(tree, files, smi, pci):
+    machine(tree, files, pci)
+    if smi is not None:
+        nvidia_smi(tree, smi)
+    end = gate(tree, "smoke", "--no-report")
+    assert end.returncode == 0, end.stderr
+    assert judged_on(end) == ["cpu", "cuda"]
+    assert [line.split("assay ")[1] for line in end.stdout.splitlines() if line.startswith("ran ")] == [
+        f"gate --tier smoke --device {device} --no-report" for device in ("cpu", "cuda")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "smi", "pci"),
+    [
+        ([], None, {}),
+        (["dev/nvidiactl", "dev/nvidia-uvm"], None, {}),  # of a driver that has no GPU
+        ([], FAILS, {}),
+        ([], SEES_NONE, ITS_SOUND | ANOTHER_MAKERS),
+    ],
+)
+def test_where_there_is_none_the_cpu_alone_is_judged(tree, files, smi, pci):
+    machine(tree, files, pci)
+    nvidia_smi(tree, smi or "exit 127\n")
+    end = gate(tree)
+    assert (end.returncode, end.stderr) == (0, "")
+    assert judged_on(end) == [""]
+
+
+def test_a_gpu_without_a_driver_is_told_in_one_line(tree):
+    machine(tree, pci=H200)
+    for folder in os.environ["PATH"].split(":"):
+        if (Path(folder) / "nvidia-smi").exists():
+            pytest.skip("this machine has an nvidia-smi")
+    end = gate(tree)
+    assert judged_on(end) == [""]
+    assert end.stderr.endswith("/0000:01:00.0 is an NVIDIA GPU without a driver: CUDA kernels are not run\n")
+    assert end.stderr.count("\n") == 1
+
+
+GRAVENESS = [0, 2, 3, 1, 4]
+
+
+@pytest.mark.parametrize("on_cpu", GRAVENESS)
+@pytest.mark.parametrize("on_cuda", GRAVENESS)
+def test_the_graver_of_both_codes_is_the_gates(tree, on_cpu, on_cuda):
+    machine(tree, ["dev/nvidia0"])
+    end = gate(tree, CODE_ON_CPU=str(on_cpu), CODE_ON_CUDA=str(on_cuda))
+    assert judged_on(end) == ["cpu", "cuda"]
+    assert end.returncode == max(on_cpu, on_cuda, key=GRAVENESS.index)
+    graver = "cpu" if GRAVENESS.index(on_cpu) > GRAVENESS.index(on_cuda) else "cuda"
+    assert os.readlink(tree / "runs/latest") == graver
+
+
+def test_an_interrupted_run_is_the_last(tree):
+    machine(tree, ["dev/nvidia0"])
+    end = gate(tree, CODE_ON_CPU="130")
+    assert judged_on(end) == ["cpu"]
+    assert end.returncode == 130
+
+
+@pytest.mark.parametrize("arguments", [("--device", "cuda"), ("--device=cpu",), ("--out", "x"), ("--resume", "x")])
+def test_arguments_for_one_run_get_one(tree, arguments):
+    machine(tree, ["dev/nvidia0"])
+    assert ran(tree, *arguments) == f"ran build/bin/assay gate --tier ci {' '.join(arguments)}"
