@@ -1,16 +1,20 @@
 """Adds up test results and prints the last line of ci/test: "N passed, N failed, N skipped".
 
-Reads JUnit XML (ctest, pytest) and checks.tsv (name, outcome). Failures and skips are named with their reasons. A file
-that is missing or unreadable, or one without a test, is a failure: a runner that died must not look like success.
+Reads JUnit XML (ctest, pytest) and checks.tsv (name, outcome). Failures and skips are named with their reasons. A
+file that is missing or unreadable, or one without a test, is a failure: a runner that died must not look like
+success. So is a skip without a reason.
 Exits 0 only when something passed and nothing failed.
 """
 
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-# CTest writes a test that asked to be skipped and one that could not be started alike, but for the message.
+# CTest writes a test that asked to be skipped and one that could not be started alike, but for the message. Why it
+# asked stands in its output, in GoogleTest's form.
 SKIP_MESSAGES = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION_MATCHED")
+SKIPPED_BECAUSE = re.compile(r"^\S+:\d+: Skipped\n(.+)$", re.MULTILINE)
 
 
 def junit_outcomes(path):
@@ -30,6 +34,11 @@ def junit_outcomes(path):
         elif skipped is not None or status == "notrun":
             reason = skipped.get("message", "") if skipped is not None else ""
             asked = status is None or reason.startswith(SKIP_MESSAGES)
+            if reason.startswith(SKIP_MESSAGES):
+                said = SKIPPED_BECAUSE.search(case.findtext("system-out", ""))
+                reason = said.group(1) if said else ""
+            if asked and not reason:
+                asked, reason = False, "skipped without a reason"
             yield name, "skipped" if asked else "failed", reason
         else:
             yield name, "passed", ""

@@ -14,6 +14,17 @@ CTEST = """<testsuite>
   <testcase name="bad" classname="bad" status="fail"><failure message=""/></testcase>
   <testcase name="asked" classname="asked" status="notrun">
     <skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+    <system-out>[ RUN      ] asked
+tests/asked.cpp:34: Skipped
+the sanitizer owns malloc
+[  SKIPPED ] asked (0 ms)</system-out>
+  </testcase>
+  <testcase name="silent" classname="silent" status="notrun">
+    <skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+    <system-out>[ RUN      ] silent
+tests/silent.cpp:7: Skipped
+
+[  SKIPPED ] silent (0 ms)</system-out>
   </testcase>
   <testcase name="lost" classname="lost" status="notrun"><skipped message="Unable to find executable"/></testcase>
   <testcase name="off" classname="off" status="disabled"/>
@@ -38,7 +49,9 @@ def run(tmp_path, capsys, *files):
 def test_counts_and_names(tmp_path, capsys):
     code, lines = run(tmp_path, capsys, ("ctest.xml", CTEST), ("pytest.xml", PYTEST), ("checks.tsv", "ruff\tfailed\n"))
     assert code == 1
-    assert lines[-1] == "2 passed, 5 failed, 3 skipped"
+    assert lines[-1] == "2 passed, 6 failed, 3 skipped"
+    assert "skipped: asked (the sanitizer owns malloc)" in lines
+    assert "failed: silent (skipped without a reason)" in lines
     assert "failed: lost (Unable to find executable)" in lines
     assert "skipped: t.skipped (no browser)" in lines
     assert "failed: ruff" in lines
