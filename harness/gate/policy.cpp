@@ -35,7 +35,7 @@ Verdict excusable_verdict(TomlTable& table) {
 
 KnownIssue read_known_issue(TomlTable table) {
   KnownIssue issue;
-  table.allow({"kernel", "verdict", "reason", "owner", "expires", "libraries"});
+  table.allow({"kernel", "verdict", "reason", "owner", "expires", "libraries", "processor_lacks"});
   issue.kernel = table.text("kernel");
   if (issue.kernel.find('/') == std::string::npos) {
     table.fail("kernel", "'" + issue.kernel + "' is no glob over kernel ids; one looks like gemm/simd:*dtype=f16*");
@@ -44,12 +44,18 @@ KnownIssue read_known_issue(TomlTable table) {
   issue.reason = table.text("reason");
   issue.owner = table.text("owner");
   issue.expires = table.date("expires");
-  if (!table.has("libraries")) return issue;
-  issue.libraries = table.words("libraries");
+  if (table.has("libraries")) issue.libraries = table.words("libraries");
   for (const std::string& library : issue.libraries) {
     const size_t space = library.find(' ');
     if (space == 0 || space >= library.size() - 1 || library.find(' ', space + 1) != std::string::npos) {
       table.fail("libraries", "'" + library + "' is no library and version; one looks like libcudnn 9.14.0");
+    }
+  }
+  if (table.has("processor_lacks")) issue.processor_lacks = table.words("processor_lacks");
+  for (const std::string& set : issue.processor_lacks) {
+    if (!is_instruction_set(set)) {
+      table.fail("processor_lacks",
+                 "'" + set + "' is no instruction set that run.json names; one looks like avx512_bf16");
     }
   }
   return issue;
@@ -151,18 +157,30 @@ std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpR
   return bench;
 }
 
-bool is_pinned(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded) {
+std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded, const Facts& environment) {
+  const auto fact = environment.find("cpu.instruction_sets");
+  const std::string present = fact == environment.end() ? "unknown" : fact->second;
+  for (const std::string& set : issue.processor_lacks) {
+    if (present == "unknown") return "it is not known whether the processor has " + set;
+    if ((" " + present + " ").find(" " + set + " ") != std::string::npos) return "the processor has " + set;
+  }
   const auto begins = [](const std::string& whole, const std::string& part) {
     return whole.starts_with(part) && (whole.size() == part.size() || part.size() >= 16 || whole[part.size()] == '.');
   };
-  return std::all_of(issue.libraries.begin(), issue.libraries.end(), [&](const std::string& library) {
+  for (const std::string& library : issue.libraries) {
     const size_t space = library.find(' ');
-    const std::string name = library.substr(0, space) + ".so", what = library.substr(space + 1);
-    return std::any_of(loaded.begin(), loaded.end(), [&](const LoadedLibrary& one) {
-      return std::filesystem::path(one.path).filename().string().starts_with(name) &&
-             (begins(one.version, what) || begins(one.build_id, what));
-    });
-  });
+    const std::string name = library.substr(0, space), what = library.substr(space + 1);
+    std::string others;
+    bool is_loaded = false;
+    for (const LoadedLibrary& one : loaded) {
+      if (!std::filesystem::path(one.path).filename().string().starts_with(name + ".so")) continue;
+      is_loaded = is_loaded || begins(one.version, what) || begins(one.build_id, what);
+      others += (others.empty() ? "" : ", ") + one.version + " (build-id " + one.build_id + ")";
+    }
+    if (is_loaded) continue;
+    return others.empty() ? name + " is not loaded" : name + " is " + others + ", not " + what;
+  }
+  return "";
 }
 
 std::vector<std::string> missing_checks(const Policy& policy) {
@@ -176,20 +194,28 @@ std::vector<std::string> missing_checks(const Policy& policy) {
   return missing;
 }
 
-void apply_known_issues(const std::vector<KnownIssue>& issues, Date today, Record& record) {
+void apply_known_issues(const std::vector<KnownIssue>& issues, const std::vector<LoadedLibrary>& loaded,
+                        const Facts& environment, Date today, Record& record) {
   if (exit_code_of(record.verdict) == 0 || record.verdict == Verdict::error) return;
+  std::string another;  // of issues that would be these failures' elsewhere
   const auto issue_for = [&](Verdict verdict) -> const KnownIssue* {
     for (const KnownIssue& issue : issues) {
-      if (issue.verdict == verdict && today <= issue.expires && glob_matches(issue.kernel, record.kernel_id)) {
-        return &issue;
-      }
+      if (issue.verdict != verdict || today > issue.expires || !glob_matches(issue.kernel, record.kernel_id)) continue;
+      const std::string why = why_another(issue, loaded, environment);
+      if (why.empty()) return &issue;
+      const std::string told = "; not the known issue of " + issue.owner + ", " + issue.reason + ": " + why;
+      if (another.find(told) == std::string::npos) another += told;
     }
     return nullptr;
   };
   const KnownIssue* issue = issue_for(record.verdict);
-  if (issue == nullptr) return;
+  bool all_known = issue != nullptr;
   for (const CheckResult& result : record.checks) {
-    if (result.outcome == Outcome::fail && issue_for(result.verdict) == nullptr) return;
+    all_known = all_known && (result.outcome != Outcome::fail || issue_for(result.verdict) != nullptr);
+  }
+  if (!all_known) {
+    record.reason += another;
+    return;
   }
   record.reason = std::string(word_of(record.verdict)) + ", known until " + print_date(issue->expires) + " (" +
                   issue->owner + "): " + issue->reason + "; " + record.reason;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/op.h"
+#include "measure/environment.h"
 #include "record/record.h"
 #include "record/run_json.h"
 
@@ -39,9 +40,12 @@ struct KnownIssue {
   // That it is of, each as "libcudnn 9.14.0": a file's name before ".so", and of what run.json says of it the version,
   // or its first numbers, or 16 digits or more of the build-id. Empty: whatever is loaded.
   std::vector<std::string> libraries = {};
+  std::vector<std::string> processor_lacks = {};  // instruction sets with which a library takes another way
 };
-// Whether all libraries of the issue are among the loaded ones: with others, the same failure is not the known one.
-bool is_pinned(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded);
+// Why the same failure is not the known one where these are loaded, in few words: a library of the issue is another or
+// is not there, or the processor has an instruction set it must lack, or is not known to lack it. Empty: it is that
+// one.
+std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded, const Facts& environment);
 
 // Kernels that a tier judges by the cases of a smaller one.
 struct Lighter {
@@ -74,7 +78,9 @@ std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpR
 std::vector<std::string> missing_checks(const Policy& policy);
 
 // Turns a failed record into `known` when unexpired issues list its verdict and that of every other check that failed:
-// a known wrong result does not hide a new write out of bounds. Call after conclude().
-void apply_known_issues(const std::vector<KnownIssue>& issues, Date today, Record& record);
+// a known wrong result does not hide a new write out of bounds. `loaded` are the libraries of the record's kernel. A
+// record that another library or processor alone keeps from being known says so. Call after conclude().
+void apply_known_issues(const std::vector<KnownIssue>& issues, const std::vector<LoadedLibrary>& loaded,
+                        const Facts& environment, Date today, Record& record);
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #include "gate/stale.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "core/error.h"
@@ -45,38 +46,54 @@ std::vector<PastRun> newest_first(const fs::path& history, const std::string& be
   return runs;
 }
 
-struct Count {
-  const KnownIssue* issue;
-  int clean = 1;  // this run
-  bool shown = false;
-  bool decided() const { return shown || clean >= kCleanRuns; }
+// Whether a check that passed could have failed with that verdict.
+bool can_give(const CheckResult& passed, Verdict verdict) {
+  return passed.verdict == verdict || (passed.check == "launch" && verdict == Verdict::timeout);
+}
+
+// What runs say of one issue, each older than the one before.
+class Testimony {
+ public:
+  explicit Testimony(const KnownIssue& issue) : issue_(&issue) {}
+  const KnownIssue& issue() const { return *issue_; }
+  int clean_runs() const { return clean_runs_; }
+  bool is_clean() const { return clean_runs_ > 0 && !shown_; }
+
+  void add(const Run& run, const std::vector<Record>& records) {
+    if (!why_another(*issue_, run.libraries, run.environment).empty()) return;
+    bool judged = false;
+    for (const Record& record : records) {
+      if (!glob_matches(issue_->kernel, record.kernel_id)) continue;
+      for (const CheckResult& result : record.checks) {
+        int& since = clean_since_[{record.kernel_id, result.check}];
+        if (result.outcome == Outcome::fail && result.verdict == issue_->verdict && since < kCleanRuns) shown_ = true;
+        if (result.outcome != Outcome::pass && result.outcome != Outcome::weak) continue;
+        ++since;
+        judged = judged || can_give(result, issue_->verdict);
+      }
+    }
+    if (judged) ++clean_runs_;
+  }
+
+ private:
+  const KnownIssue* issue_;
+  std::map<std::pair<std::string, std::string>, int> clean_since_;  // runs, by case and check
+  int clean_runs_ = 0;
+  bool shown_ = false;
 };
 
 }  // namespace
 
-Sighting sighting_of(const KnownIssue& issue, const Run& run, const std::vector<Record>& records) {
-  if (!is_pinned(issue, run.libraries)) return Sighting::not_judged;
-  Sighting sighting = Sighting::not_judged;
-  for (const Record& record : records) {
-    if (!glob_matches(issue.kernel, record.kernel_id)) continue;
-    for (const CheckResult& result : record.checks) {
-      if (result.verdict != issue.verdict) continue;
-      if (result.outcome == Outcome::fail) return Sighting::shown;
-      if (result.outcome == Outcome::pass || result.outcome == Outcome::weak) sighting = Sighting::clean;
-    }
-  }
-  return sighting;
-}
-
 std::vector<Finding> stale_known_issues(const Policy& policy, const fs::path& history, const Run& now,
                                         const std::vector<Record>& records) {
-  std::vector<Count> counts;
+  if (now.asked.tier == name_of(Tier::smoke)) return {};
+  std::vector<Testimony> all;
   for (const KnownIssue& issue : policy.known_issues) {
-    if (now.asked.tier == name_of(Tier::smoke)) break;
-    if (sighting_of(issue, now, records) == Sighting::clean) counts.push_back({&issue});
+    Testimony testimony(issue);
+    testimony.add(now, records);
+    if (testimony.is_clean()) all.push_back(std::move(testimony));
   }
-  const auto open = [&] { return !std::ranges::all_of(counts, &Count::decided); };
-  if (!open()) return {};
+  if (all.empty()) return {};
   for (const PastRun& past : newest_first(history, now.started)) {
     std::vector<Record> then;
     try {
@@ -84,20 +101,17 @@ std::vector<Finding> stale_known_issues(const Policy& policy, const fs::path& hi
     } catch (const UsageError&) {
       continue;
     }
-    for (Count& count : counts) {
-      if (count.decided()) continue;
-      const Sighting sighting = sighting_of(*count.issue, past.run, then);
-      if (sighting == Sighting::clean) ++count.clean;
-      if (sighting == Sighting::shown) count.shown = true;
-    }
-    if (!open()) break;
+    for (Testimony& testimony : all) testimony.add(past.run, then);
+    std::erase_if(all, [](const Testimony& testimony) { return !testimony.is_clean(); });
+    if (all.empty()) return {};
   }
   std::vector<Finding> findings;
-  for (const Count& count : counts) {
-    if (count.clean < kCleanRuns) continue;
-    findings.push_back({"policy", "known issue of " + count.issue->kernel + " (" + count.issue->owner + ") is stale: " +
-                                      std::to_string(kCleanRuns) + " runs that judged it did not show '" +
-                                      std::string(word_of(count.issue->verdict)) + "'; take it out"});
+  for (const Testimony& testimony : all) {
+    if (testimony.clean_runs() < kCleanRuns) continue;
+    const KnownIssue& issue = testimony.issue();
+    findings.push_back(
+        {"policy", "known issue of " + issue.kernel + " (" + issue.owner + ") is stale: " + std::to_string(kCleanRuns) +
+                       " runs that judged it did not show '" + std::string(word_of(issue.verdict)) + "'; take it out"});
   }
   return findings;
 }

@@ -11,15 +11,11 @@ namespace assay {
 
 inline constexpr int kCleanRuns = 20;
 
-enum class Sighting { not_judged, clean, shown };
-
-// What a run says about an issue. Judged means: on the libraries it is pinned to, a case that it names went through a
-// check that can give its verdict.
-Sighting sighting_of(const KnownIssue& issue, const Run& run, const std::vector<Record>& records);
-
-// One finding for each issue that the last kCleanRuns runs which judged it, this one included, did not show. Earlier
-// runs are the folders in `history`, the newest first; unfinished ones and smoke runs, which judge few cases, do not
-// count, nor does this run when it is one. A run that shows the issue begins the count anew.
+// One finding for each issue that kCleanRuns runs which judged it, this one included, did not show. Judged means: on
+// the libraries and processors it is pinned to, a case that it names passed a check that can give its verdict. A run
+// that shows it begins the count anew, and for the case and check that showed it: runs that did not judge these, being
+// of another tier, a filter, a shard or a sanitizer, prove nothing about them. Earlier runs are the folders in
+// `history`; unfinished ones and smoke runs, which judge few cases, do not count, nor does this run when it is one.
 //
 // Nothing is kept besides the runs: who cannot write to `history` cannot forge a count. A pull request's own tree must
 // not be it.

@@ -58,16 +58,17 @@ class StaleIssues : public ::testing::Test {
     run.finished = run.started;
     run.exit_code = 0;
     run.recorded = 1;
+    run.environment = {{"cpu.instruction_sets", "avx2 avx512_bf16"}};
     run.libraries = {{"/lib/libblas.so.3", version, "0123456789abcdef0123"}, {"/lib/libc.so.6", "2.36", "ff"}};
     return run;
   }
-  void keep(const assay::Run& run, const Record& record, const std::string& suffix = "") const {
+  void keep(const assay::Run& run, const std::vector<Record>& records, const std::string& suffix = "") const {
     RunFolder folder = RunFolder::create(history / (run.started + suffix));
-    folder.append(record);
+    for (const Record& record : records) folder.append(record);
     folder.write_run(run);
   }
   void keep_clean(int from, int to) const {
-    for (int i = from; i <= to; ++i) keep(run(i), passed());
+    for (int i = from; i <= to; ++i) keep(run(i), {passed()});
   }
   // By a run that comes last.
   std::vector<Finding> stale(const Record& record = passed(), const std::string& tier = "ci") const {
@@ -91,7 +92,7 @@ TEST_F(StaleIssues, TwentyRunsWithoutItAreAFindingNineteenAreNot) {
 
 TEST_F(StaleIssues, ARunThatShowsItBeginsTheCountAnew) {
   keep_clean(1, 10);
-  keep(run(11), shown());
+  keep(run(11), {shown()});
   keep_clean(12, 29);
   EXPECT_THAT(stale(), IsEmpty());
   keep_clean(30, 30);
@@ -101,15 +102,15 @@ TEST_F(StaleIssues, ARunThatShowsItBeginsTheCountAnew) {
 
 TEST_F(StaleIssues, RunsThatCouldNotShowItNeitherCountNorReset) {
   keep_clean(1, 18);
-  keep(run(20), unjudged());
-  keep(run(21), passed("gemm/simd:m=1,n=1,dtype=f32"));
-  keep(run(22, "ci", "3.2"), passed());
-  keep(run(23, "ci", "3.11"), passed());
-  keep(run(24, "smoke"), passed());
+  keep(run(20), {unjudged()});
+  keep(run(21), {passed("gemm/simd:m=1,n=1,dtype=f32")});
+  keep(run(22, "ci", "3.2"), {passed()});
+  keep(run(23, "ci", "3.11"), {passed()});
+  keep(run(24, "smoke"), {passed()});
   assay::Run killed = run(25);
   killed.exit_code.reset();
-  keep(killed, passed());
-  keep(run(18), passed(), "-copy");
+  keep(killed, {passed()});
+  keep(run(18), {passed()}, "-copy");
   std::filesystem::create_directory_symlink(history / run(18).started, history / "latest");
   std::filesystem::create_directories(history / "empty");
   EXPECT_THAT(stale(), IsEmpty());
@@ -117,6 +118,49 @@ TEST_F(StaleIssues, RunsThatCouldNotShowItNeitherCountNorReset) {
   EXPECT_EQ(stale().size(), 1u);
   EXPECT_THAT(stale(unjudged()), IsEmpty());
   EXPECT_THAT(stale(passed(), "smoke"), IsEmpty());
+}
+
+TEST_F(StaleIssues, AProcessorThatCannotShowItDoesNotCount) {
+  keep_clean(1, 19);
+  policy.known_issues[0].processor_lacks = {"avx512_bf16"};
+  EXPECT_THAT(stale(), IsEmpty());
+  policy.known_issues[0].processor_lacks = {"amx_bf16"};
+  EXPECT_EQ(stale().size(), 1u);
+}
+
+// A nightly run, or one under a sanitizer, shows what others never look at.
+TEST_F(StaleIssues, TheCaseThatShowedItIsTheOneThatMustBeClean) {
+  const std::string nightly = "gemm/openblas:m=9,n=9,dtype=f32";
+  Record showed = with("accuracy", Outcome::fail, Verdict::known);
+  showed.kernel_id = nightly;
+  keep(run(0, "nightly"), {showed, passed()});
+  keep_clean(1, 25);
+  EXPECT_THAT(stale(), IsEmpty());
+  for (int i = 26; i <= 45; ++i) keep(run(i, "nightly"), {passed(nightly)});
+  EXPECT_EQ(stale().size(), 1u) << "twenty nights";
+}
+
+TEST_F(StaleIssues, TheCheckThatShowedItIsTheOneThatMustBeClean) {
+  keep(run(0), {with("scaling", Outcome::fail, Verdict::known)});
+  for (int i = 1; i <= 25; ++i) keep(run(i), {with("scaling", Outcome::not_applicable, Verdict::pass)});
+  EXPECT_THAT(stale(), IsEmpty()) << "one run looked at scaling again, this one";
+  keep_clean(26, 44);
+  EXPECT_EQ(stale().size(), 1u);
+}
+
+TEST_F(StaleIssues, AVerdictThatOnlyAFailureHasIsJudgedByTheCheckThatGivesIt) {
+  policy.known_issues[0].verdict = Verdict::timeout;
+  keep_clean(1, 18);
+  EXPECT_THAT(stale(), IsEmpty());
+  keep_clean(19, 19);
+  EXPECT_EQ(stale().size(), 1u);
+  Record slow = with("launch", Outcome::fail, Verdict::known);
+  for (CheckResult& result : slow.checks) {
+    if (result.check == "launch") result.verdict = Verdict::timeout;
+  }
+  EXPECT_THAT(stale(slow), IsEmpty());
+  keep(run(20), {slow});
+  EXPECT_THAT(stale(), IsEmpty());
 }
 
 TEST_F(StaleIssues, WithoutAHistoryNothingIsStale) {
@@ -127,17 +171,17 @@ TEST_F(StaleIssues, WithoutAHistoryNothingIsStale) {
 
 TEST(KnownIssueLibraries, AreOfAVersionOrABuild) {
   const std::vector<LoadedLibrary> loaded{{"/x/libcudnn.so.9.14.0", "9.14.0", "0123456789abcdef0123"}};
-  const auto pinned = [&](std::vector<std::string> libraries) {
-    return is_pinned({"g/k:*", Verdict::wrong, "r", "o", day(2027, 1, 1), std::move(libraries)}, loaded);
+  const auto why = [&](std::vector<std::string> libraries) {
+    return why_another({"g/k:*", Verdict::wrong, "r", "o", day(2027, 1, 1), std::move(libraries)}, loaded, {});
   };
-  EXPECT_TRUE(pinned({}));
-  EXPECT_TRUE(pinned({"libcudnn 9.14.0"}));
-  EXPECT_TRUE(pinned({"libcudnn 9.14"}));
-  EXPECT_TRUE(pinned({"libcudnn 0123456789abcdef"}));
-  EXPECT_FALSE(pinned({"libcudnn 9.1"}));
-  EXPECT_FALSE(pinned({"libcudnn 01234567"}));
-  EXPECT_FALSE(pinned({"libcud 9.14.0"}));
-  EXPECT_FALSE(pinned({"libcudnn 9.14.0", "libcublas 13.1"}));
+  EXPECT_EQ(why({}), "");
+  EXPECT_EQ(why({"libcudnn 9.14.0"}), "");
+  EXPECT_EQ(why({"libcudnn 9.14"}), "");
+  EXPECT_EQ(why({"libcudnn 0123456789abcdef"}), "");
+  EXPECT_EQ(why({"libcudnn 9.1"}), "libcudnn is 9.14.0 (build-id 0123456789abcdef0123), not 9.1");
+  EXPECT_EQ(why({"libcudnn 01234567"}), "libcudnn is 9.14.0 (build-id 0123456789abcdef0123), not 01234567");
+  EXPECT_EQ(why({"libcud 9.14.0"}), "libcud is not loaded");
+  EXPECT_EQ(why({"libcudnn 9.14.0", "libcublas 13.1"}), "libcublas is not loaded");
 }
 
 // ---- growth ----
@@ -155,7 +199,7 @@ Record taking(int registers, int local, int shared, uint64_t workspace, const st
 std::vector<std::string> growth_of(const Record& before, const std::vector<Record>& now) {
   const Observed approved = observed_of(before);
   std::vector<std::string> texts;
-  for (const Finding& finding : grown(now, [&](std::string_view) { return &approved; })) {
+  for (const Finding& finding : grown(now, [&](const Record&) { return &approved; })) {
     EXPECT_EQ(finding.kind, "growth");
     texts.push_back(finding.text);
   }
@@ -197,9 +241,9 @@ TEST(Growth, ASecondKernelBehindABusierOneIsSeenToo) {
 }
 
 TEST(Growth, WhatNobodyApprovedOrNotedSaysNothing) {
-  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [](std::string_view) -> const Observed* { return nullptr; }), IsEmpty());
+  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [](const Record&) -> const Observed* { return nullptr; }), IsEmpty());
   const Observed old{.bits = "0123456789abcdef", .selection = {}, .seeds = {}, .resources = {}};
-  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [&](std::string_view) { return &old; }), IsEmpty());
+  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [&](const Record&) { return &old; }), IsEmpty());
 }
 
 }  // namespace
