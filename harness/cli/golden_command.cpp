@@ -73,10 +73,14 @@ std::vector<GoldenChange> truth_changes(const Options& options, const std::files
   return plan_truth_update(folder / "truth", truths, filters.empty() ? Extent::complete : Extent::partial);
 }
 
-// A whole ci run says everything there is on its platform; any other leaves the lines it has nothing to say about.
+// A whole ci run of the tree's own kernels says everything there is on its platform; any other leaves the lines it has
+// nothing to say about.
 Extent extent_of(const Run& run) {
-  const bool whole = run.asked.tier == "ci" && run.asked.filter.empty() && run.asked.shard.empty() &&
-                     run.asked.command != "bench" && run.planned == run.recorded && run.left_out.empty();
+  const Options asked = parse_options(run.asked.argv);
+  const bool own = asked.modules.empty() && asked.modules_folder.empty();
+  const bool whole = own && run.asked.tier == "ci" && run.asked.filter.empty() && run.asked.shard.empty() &&
+                     run.asked.command != "bench" && asked.sanitizer.empty() && run.planned == run.recorded &&
+                     run.left_out.empty();
   return whole ? Extent::complete : Extent::partial;
 }
 
@@ -130,6 +134,17 @@ std::vector<Record> records_of(const std::vector<Record>& records, const std::se
   return theirs;
 }
 
+// By module, of all its kernels: what its processes loaded after it.
+std::map<std::string, std::set<std::string>> late_libraries(const Run& run, const std::vector<Record>& records) {
+  std::map<std::string, std::string> modules;
+  for (const KernelEntry& kernel : run.kernels) modules[kernel.op + "/" + kernel.name] = kernel.module;
+  std::map<std::string, std::set<std::string>> late;
+  for (const Record& record : records) {
+    late[modules[record.op + "/" + record.kernel]].insert(record.late_libraries.begin(), record.late_libraries.end());
+  }
+  return late;
+}
+
 std::vector<GoldenChange> observed_changes(const Options& options, const std::filesystem::path& folder) {
   if (!options.filters.empty()) throw UsageError("golden --run: takes the run as it is; filter when running it");
   const Run run = read_run(options.run_folder);
@@ -141,31 +156,32 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
     }
     return found->second;
   };
+  const std::vector<Record> records = read_records(options.run_folder);
+  require_whole(options.run_folder, run, records);
+  std::map<std::string, std::set<std::string>> late = late_libraries(run, records);
   KernelPlatforms platforms;
   std::string others;
   for (const KernelEntry& kernel : run.kernels) {
     const std::string id = kernel.op + "/" + kernel.name;
-    const Platform platform{fact(isa_fact(kernel.target)), run.threads,
-                            computing_libraries(run.libraries, kernel.module)};
+    Platform platform{fact(isa_fact(kernel.target)), run.threads, computing_libraries(run.libraries, kernel.module)};
+    std::erase_if(platform.libraries, [&](const auto& one) { return late[kernel.module].contains(identity(one)); });
     if (platform.key() == kernel.platform) {
       platforms[id] = platform;
     } else {
       others += (others.empty() ? "" : ", ") + id;
     }
   }
-  // A library that is loaded by the first launch is no part of the platform the kernel was judged on.
   if (!others.empty())
-    fmt::print("left out, because they loaded libraries later than they were judged by: {}\n", others);
+    fmt::print("left out, because run.json does not list the libraries they were judged by: {}\n", others);
+  const Extent extent = others.empty() ? extent_of(run) : Extent::partial;
   if (platforms.empty()) throw UsageError(options.run_folder.string() + ": nothing in it can be approved");
-  const std::vector<Record> records = read_records(options.run_folder);
-  require_whole(options.run_folder, run, records);
   const std::string left_out = not_passed_text(records);
   if (!left_out.empty()) fmt::print("{}\n", left_out);
   std::vector<GoldenChange> changes;
   for (const auto& [key, of_platform] : by_platform(platforms)) {
     const std::vector<Record> theirs = records_of(records, of_platform.kernels);
     for (GoldenChange& change :
-         plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs), extent_of(run))) {
+         plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs), extent)) {
       changes.push_back(std::move(change));
     }
   }

@@ -13,15 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool computes_nothing(const std::string& file_name) {
-  // The NVIDIA driver's own (libcuda, libnvidia-*) come with the first launch; its version is a fact of the run.
-  static constexpr std::array<std::string_view, 10> kNames{"ld-linux",     "libc.so",     "libgcc_s.", "libstdc++",
-                                                           "libbenchmark", "libpthread.", "libdl.",    "libfmt.",
-                                                           "libcuda.so",   "libnvidia-"};
-  return std::any_of(kNames.begin(), kNames.end(),
-                     [&](std::string_view name) { return file_name.compare(0, name.size(), name) == 0; });
-}
-
 // Golden files of one kind below a folder that may be absent.
 std::vector<fs::path> golden_files(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -34,6 +25,14 @@ std::vector<fs::path> golden_files(const fs::path& folder) {
 }
 
 }  // namespace
+
+bool computes_nothing(std::string_view file_name) {
+  // The NVIDIA driver's own (libcuda, libnvidia-*) come with the first launch; its version is a fact of the run.
+  static constexpr std::array<std::string_view, 10> kNames{"ld-linux",     "libc.so",     "libgcc_s.", "libstdc++",
+                                                           "libbenchmark", "libpthread.", "libdl.",    "libfmt.",
+                                                           "libcuda.so",   "libnvidia-"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) { return file_name.starts_with(name); });
+}
 
 std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>& loaded, const std::string& module) {
   std::vector<LoadedLibrary> libraries;

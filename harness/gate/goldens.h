@@ -17,6 +17,9 @@ namespace assay {
 // library nobody knows counts.
 std::vector<LoadedLibrary> computing_libraries(const std::vector<LoadedLibrary>& loaded, const std::string& module);
 
+// Of a late library of a record, by identity(): the same.
+bool computes_nothing(std::string_view file_name);
+
 class Goldens {
  public:
   // `folder` is golden/ of the tree that judges. Throws UsageError for a malformed file; an absent observed one is no
@@ -25,7 +28,7 @@ class Goldens {
   // Throws UsageError naming the file and remedy for an op without a truth golden: its oracle would go unguarded.
   void require_truth(const std::set<std::string>& ops) const;
   void apply(const KernelInfo& kernel, Record& record) const;
-  const Observed* approved(std::string_view kernel_id) const { return observed_.find(kernel_id); }
+  const Observed* approved(const Record& record) const { return observed_.find(record).observed; }
 
  private:
   std::filesystem::path folder_;

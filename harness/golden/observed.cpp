@@ -15,6 +15,8 @@
 namespace assay {
 namespace {
 
+constexpr const char* kLate = "late";
+
 constexpr std::array<double SeedStatistics::*, 4> kNumbers{&SeedStatistics::misrounded,
                                                            &SeedStatistics::mean_signed_ulps, &SeedStatistics::rms_q,
                                                            &SeedStatistics::mean_signed_q};
@@ -105,13 +107,6 @@ std::string print_observed(const Observed& observed) {
   return line;
 }
 
-// What identifies a library's code.
-std::string identity(const LoadedLibrary& library) {
-  const bool has_id = !library.build_id.empty() && library.build_id != "unknown";
-  return std::filesystem::path(library.path).filename().string() + " " +
-         (has_id ? library.build_id : "version " + library.version);
-}
-
 std::vector<std::string> identities(const std::vector<LoadedLibrary>& libraries) {
   std::vector<std::string> all;
   for (const LoadedLibrary& library : libraries) all.push_back(identity(library));
@@ -167,15 +162,35 @@ ObservedFile observed_file_from(const GoldenFile& file, const std::string& name)
   for (const auto& [key, line] : file.lines) {
     Observed observed;
     if (!parse_observed(line, observed)) reject_golden(name, key, "'" + line + "' is not an observation");
-    result.emplace_hint(result.end(), key, std::move(observed));
+    result.lines.emplace_hint(result.lines.end(), key, std::move(observed));
+  }
+  for (const auto& [word, text] : file.facts) {
+    if (word != kLate) continue;
+    const size_t space = text.find(' ');
+    const std::string kernel = text.substr(0, space);
+    const auto line = result.lines.lower_bound(kernel + ":");
+    const bool has_lines = line != result.lines.end() && line->first.starts_with(kernel + ":");
+    if (space == std::string::npos || space + 1 == text.size() || !has_lines) {
+      reject_golden(name, "# late " + text, "is no kernel with lines here and a library");
+    }
+    result.late[kernel].insert(text.substr(space + 1));
   }
   return result;
 }
 
 GoldenFile to_golden_file(const ObservedFile& observed, const Platform& platform) {
   GoldenFile file{.kind = "observed", .facts = platform.facts()};
-  for (const auto& [key, value] : observed) file.lines[key] = print_observed(value);
+  for (const auto& [kernel, libraries] : observed.late) {
+    for (const std::string& library : libraries) file.facts.emplace_back(kLate, kernel + " " + library);
+  }
+  for (const auto& [key, value] : observed.lines) file.lines[key] = print_observed(value);
   return file;
+}
+
+std::vector<std::pair<std::string, std::string>> platform_facts(const GoldenFile& file) {
+  std::vector<std::pair<std::string, std::string>> facts = file.facts;
+  std::erase_if(facts, [](const auto& fact) { return fact.first == kLate; });
+  return facts;
 }
 
 bool is_approvable(const Record& record) {
@@ -185,7 +200,11 @@ bool is_approvable(const Record& record) {
 std::map<std::string, ObservedFile> observed_from(std::span<const Record> records) {
   std::map<std::string, ObservedFile> files;
   for (const Record& record : records) {
-    if (is_approvable(record)) files[record.op][record.kernel_id] = observed_of(record);
+    if (!is_approvable(record)) continue;
+    ObservedFile& file = files[record.op];
+    file.lines[record.kernel_id] = observed_of(record);
+    if (record.late_libraries.empty()) continue;
+    file.late[record.op + "/" + record.kernel].insert(record.late_libraries.begin(), record.late_libraries.end());
   }
   return files;
 }
@@ -206,19 +225,32 @@ ObservedGoldens ObservedGoldens::load(const std::filesystem::path& folder, const
 void ObservedGoldens::add(const std::filesystem::path& path, const Platform& platform,
                           const KernelPlatforms& platforms) {
   const GoldenFile file = read_golden_file(path, "observed");
-  if (file.facts != platform.facts()) {
+  if (platform_facts(file) != platform.facts()) {
     reject_golden(path.string(), 2, "its '#' lines are not those of platform " + platform.key());
   }
-  for (auto& [key, observed] : observed_file_from(file, path.string())) {
+  const auto is_of_platform = [&](std::string_view kernel) {
+    const auto found = platforms.find(kernel);
+    return found != platforms.end() && found->second.facts() == platform.facts();
+  };
+  ObservedFile content = observed_file_from(file, path.string());
+  for (auto& [key, observed] : content.lines) {
     if (!key.starts_with(path.stem().string() + "/")) reject_golden(path.string(), key, "not a kernel of this op");
-    const auto kernel = platforms.find(std::string_view(key).substr(0, key.find(':')));
-    if (kernel != platforms.end() && kernel->second.facts() == file.facts) all_[key] = std::move(observed);
+    if (is_of_platform(std::string_view(key).substr(0, key.find(':')))) lines_[key] = std::move(observed);
+  }
+  for (auto& [kernel, libraries] : content.late) {
+    if (is_of_platform(kernel)) late_[kernel] = std::move(libraries);
   }
 }
 
-const Observed* ObservedGoldens::find(std::string_view kernel_id) const {
-  const auto found = all_.find(kernel_id);
-  return found == all_.end() ? nullptr : &found->second;
+ObservedGoldens::Found ObservedGoldens::find(const Record& record) const {
+  const auto found = lines_.find(record.kernel_id);
+  if (found == lines_.end()) return {nullptr, "nothing approved for this platform"};
+  const auto late = late_.find(record.op + "/" + record.kernel);
+  for (const std::string& library : record.late_libraries) {
+    if (late != late_.end() && late->second.contains(library)) continue;
+    return {nullptr, "nothing approved with " + library + ", which was loaded after the module"};
+  }
+  return {&found->second, ""};
 }
 
 }  // namespace assay

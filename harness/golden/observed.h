@@ -5,17 +5,21 @@
 //   # isa sse4_2 avx fma avx2 avx512f
 //   # threads 2
 //   # library libopenblas.so.0 1a2b3c...
+//   # late gemm/lazy libkernels.so.9 4d5e6f...
 //   gemm/simd:m=3,... bits=0123456789abcdef select.algorithm=packed workspace=4096 seed.1=0.01,0,0.2,0.001 seed.2=...
 //
-// `workspace` is in bytes; `kernels`, of a GPU, is registers/local/shared of each kernel queued (golden/resources.h).
-// Lines approved before these were kept have none of them.
-// A seed's four numbers are misrounded, mean signed ulps, rms q and mean signed q. In texts, a byte outside the
-// printable ASCII characters, space, '%' and '=' is written %XX.
+// `late` is a library that a kernel's processes loaded after its module, at its first launch, say. Nobody knows those
+// before a kernel has run, so that they are no part of the platform; what was approved says nothing of a record with
+// others among them. `workspace` is in bytes; `kernels`, of a GPU, is registers/local/shared of each kernel queued
+// (golden/resources.h). Lines approved before these were kept have none of them. A seed's four numbers are misrounded,
+// mean signed ulps, rms q and mean signed q. In texts, a byte outside the printable ASCII characters, space, '%' and
+// '=' is written %XX.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,10 +62,18 @@ bool is_selection(std::string_view key);
 // What a record has to be approved: its bits, statistics, selection and what its launch takes.
 Observed observed_of(const Record& record);
 
-using ObservedFile = std::map<std::string, Observed, std::less<>>;  // by kernel id
+using ObservedLines = std::map<std::string, Observed, std::less<>>;                            // by kernel id
+using LateLibraries = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;  // by "gemm/simd"
+
+struct ObservedFile {
+  ObservedLines lines;
+  LateLibraries late;  // none without lines of that kernel
+};
 
 ObservedFile observed_file_from(const GoldenFile& file, const std::string& name);  // throws UsageError
 GoldenFile to_golden_file(const ObservedFile& observed, const Platform& platform);
+// Its '#' lines without the late libraries: those of Platform::facts().
+std::vector<std::pair<std::string, std::string>> platform_facts(const GoldenFile& file);
 
 // Passed or merely changed, with an output.
 bool is_approvable(const Record& record);
@@ -75,12 +87,20 @@ class ObservedGoldens {
   // `platforms`, or of another platform by now, say nothing. Throws UsageError.
   static ObservedGoldens load(const std::filesystem::path& folder, const KernelPlatforms& platforms);
 
-  const Observed* find(std::string_view kernel_id) const;
-  size_t size() const { return all_.size(); }
+  struct Found {
+    const Observed* observed = nullptr;
+    std::string absent;  // why there is none: no line, or a late library that nothing was approved with
+  };
+  Found find(const Record& record) const;
+  size_t size() const { return lines_.size(); }
 
  private:
   void add(const std::filesystem::path& file, const Platform& platform, const KernelPlatforms& platforms);
-  ObservedFile all_;
+  ObservedLines lines_;
+  LateLibraries late_;
 };
+
+// What was approved of a case on the platform of a run, with the record's late libraries; null where nothing was.
+using Approved = std::function<const Observed*(const Record&)>;
 
 }  // namespace assay

@@ -31,7 +31,7 @@ std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::strin
     if (!change.is_new) change.before = read_golden_file(change.path, kind);
     if (extent == Extent::partial) {
       if (file.lines.empty()) continue;
-      if (!change.is_new && change.before.facts != file.facts) {
+      if (!change.is_new && platform_facts(change.before) != platform_facts(file)) {
         throw UsageError(change.path.string() +
                          ": made by another oracle version or platform; update without a filter");
       }
@@ -46,6 +46,27 @@ std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::strin
     }
   }
   return changes;
+}
+
+// `observed` with the late libraries that the lines of `path` which stay were approved with.
+ObservedFile beside_what_stays(const fs::path& path, const ObservedFile& observed) {
+  if (!fs::exists(path)) return observed;
+  ObservedFile merged = observed;
+  const ObservedFile before = observed_file_from(read_golden_file(path, "observed"), path.string());
+  for (const auto& [key, unused] : before.lines) {
+    if (observed.lines.contains(key)) continue;
+    const std::string kernel = key.substr(0, key.find(':'));
+    const auto old = before.late.find(kernel), now = observed.late.find(kernel);
+    if (now != observed.late.end()) {
+      for (const std::string& library : now->second) {
+        if (old != before.late.end() && old->second.contains(library)) continue;
+        throw UsageError(path.string() + ": " + key + " was approved without " + library + ", which " + kernel +
+                         " loads after its module by now; run all that is approved of it, or delete that line");
+      }
+    }
+    if (old != before.late.end()) merged.late[kernel] = old->second;
+  }
+  return merged;
 }
 
 void add_facts(std::string& text, const GoldenFile& file, const GoldenFile& other, char sign) {
@@ -67,9 +88,13 @@ std::vector<GoldenChange> plan_truth_update(const fs::path& folder, const std::m
 
 std::vector<GoldenChange> plan_observed_update(const fs::path& folder, const Platform& platform,
                                                const std::map<std::string, ObservedFile>& computed, Extent extent) {
+  const fs::path place = folder / platform.key();
   std::map<std::string, GoldenFile> files;
-  for (const auto& [op, observed] : computed) files[op] = to_golden_file(observed, platform);
-  return plan(folder / platform.key(), files, "observed", extent);
+  for (const auto& [op, observed] : computed) {
+    const bool all_is_new = extent == Extent::complete;
+    files[op] = to_golden_file(all_is_new ? observed : beside_what_stays(place / (op + ".txt"), observed), platform);
+  }
+  return plan(place, files, "observed", extent);
 }
 
 std::string diff_text(const std::vector<GoldenChange>& changes) {

@@ -29,7 +29,9 @@ enum class Extent {
 // facts throws UsageError: the lines that stay would be mislabelled.
 std::vector<GoldenChange> plan_truth_update(const std::filesystem::path& folder,
                                             const std::map<std::string, TruthFile>& computed, Extent extent);
-// For observed goldens `complete` takes away what was approved of a kernel that fails now: use it to tidy up only.
+// Late libraries are an exception: those that the lines which stay were approved with stay too, where there are no
+// others. For observed goldens `complete` takes away what was approved of a kernel that fails now: use it to tidy up
+// only.
 std::vector<GoldenChange> plan_observed_update(const std::filesystem::path& folder, const Platform& platform,
                                                const std::map<std::string, ObservedFile>& computed, Extent extent);
 

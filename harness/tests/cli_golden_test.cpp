@@ -10,7 +10,9 @@ namespace assay {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(Cli, AnOpWhoseTruthGoldenIsMissingIsNotJudged) {
   const std::string root = tree();
@@ -112,6 +114,41 @@ TEST_F(Cli, AKernelWhoseLibrariesAreNotThoseItWasJudgedByIsNotApproved) {
   EXPECT_THAT(end.output, AllOf(HasSubstr("judged by: reduce/bad"), HasSubstr("nothing in it can be approved")));
 }
 
+// A library that is loaded at the first launch counts as those do that the module brings with it.
+TEST_F(Cli, ALibraryThatIsLoadedLateIsApprovedWithTheBitsAndAnotherHasNoBaseline) {
+  const std::string root = tree();
+  const fs::path late = folder / "modules" / "late.so", lazy = folder / "modules" / "load_late.so";
+  fs::create_directories(lazy.parent_path());
+  fs::copy(module("load_late"), lazy);
+  const auto with_build = [&](const std::string& build) {
+    fs::copy(module("late_" + build), late, fs::copy_options::overwrite_existing);
+  };
+  const auto judged = [&](const std::string& name) {
+    run = (folder / name).string();
+    const ProgramEnd end = assay({"check", "--module", lazy, "--filter", kCase, "--root", root, "--out", run});
+    EXPECT_EQ(end.status, 0) << end.output;
+    const Record record = read_records(run).at(0);
+    for (const CheckResult& result : record.checks) {
+      if (result.check == "golden-bits") return std::pair(result.outcome, result.detail);
+    }
+    throw std::runtime_error("no golden-bits");
+  };
+  with_build("1");
+  EXPECT_EQ(judged("first").first, Outcome::no_baseline);
+  const std::vector<std::string> loaded = read_records(run).at(0).late_libraries;
+  ASSERT_THAT(loaded, ElementsAre(HasSubstr("late.so ")));
+  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  const fs::path file = folder / "root" / "golden" / "observed" / read_run(run).kernels.at(0).platform / "reduce.txt";
+  EXPECT_THAT(content_of(file), HasSubstr("\n# late reduce/bad " + loaded[0] + "\n"));
+  EXPECT_EQ(judged("again").first, Outcome::pass);
+  EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 0);
+  with_build("2");
+  const auto [outcome, detail] = judged("another");
+  EXPECT_EQ(outcome, Outcome::no_baseline);
+  EXPECT_THAT(detail, AllOf(HasSubstr("nothing approved with late.so "), HasSubstr("after the module")));
+  EXPECT_THAT(detail, Not(HasSubstr(loaded[0])));
+}
+
 TEST_F(Cli, TheGateTellsOfLaunchesThatTakeMoreThanWasApproved) {
   const std::string root = tree();
   const auto gate = [&](const std::string& name) {
@@ -133,6 +170,33 @@ TEST_F(Cli, TheGateTellsOfLaunchesThatTakeMoreThanWasApproved) {
   EXPECT_THAT(grown.output, HasSubstr("reduce/bad: bytes of workspace grew, 32 -> 64 in " + kCase));
   std::ofstream(file) << text.replace(at, 12, "workspace=96");
   EXPECT_EQ(gate("less").status, 0);
+}
+
+TEST_F(Cli, OnlyAWholeRunOfTheTreesOwnKernelsTakesLinesAway) {
+  const std::string root = tree();
+  ASSERT_EQ(check("good", kCase, {"--root", root}).status, 0);
+  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  assay::Run told = read_run(run);
+  const fs::path observed = folder / "root" / "golden" / "observed" / told.kernels.at(0).platform;
+  std::string text = content_of(observed / "reduce.txt");
+  for (size_t at; (at = text.find("\nreduce/")) != std::string::npos;) text.replace(at, 8, "\nother_op/");
+  std::ofstream(observed / "other_op.txt") << text;
+  const auto diff = [&](std::vector<std::string> argv) {
+    told.asked = {"check", "ci", "", "", std::move(argv)};
+    RunFolder::resume(run).write_run(told);
+    return assay({"golden", "diff", "--root", root, "--run", run}).output;
+  };
+  EXPECT_THAT(diff({"check", "--tier", "ci"}), HasSubstr("other_op.txt"));
+  for (const std::vector<std::string>& argv :
+       {std::vector<std::string>{"check", "--tier", "ci", "--module", module("good")},
+        {"check", "--tier", "ci", "--modules", (kBuild / "bad_modules").string()},
+        {"check", "--tier", "ci", "--device", "cuda", "--sanitizer", "memcheck"}}) {
+    EXPECT_THAT(diff(argv), Not(HasSubstr("other_op.txt"))) << argv.back();
+  }
+  told.kernels.push_back(told.kernels[0]);
+  told.kernels[1].name = "late";
+  told.kernels[1].platform += "x";
+  EXPECT_THAT(diff({"check", "--tier", "ci"}), AllOf(HasSubstr("reduce/late"), Not(HasSubstr("other_op.txt"))));
 }
 
 TEST_F(Cli, ARunThatLostRecordsApprovesNothing) {

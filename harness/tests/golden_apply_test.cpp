@@ -101,7 +101,7 @@ TEST_F(Goldens, WhatWasApprovedPasses) {
   for (const char* check : {"truth", "golden-bits", "statistical"}) {
     EXPECT_EQ(applied(record(), check).outcome, Outcome::pass) << check;
   }
-  EXPECT_EQ(*observed().find(record().kernel_id), observed_of(record()));
+  EXPECT_EQ(*observed().find(record()).observed, observed_of(record()));
   EXPECT_EQ(observed_of(record()).resources.workspace, 4096u);
   EXPECT_EQ(print_kernels(observed_of(record()).resources.kernels), "128/8/49152,20/0/0");
 }
@@ -187,8 +187,8 @@ TEST_F(Goldens, OnlyWhatPassedOrChangedIsApproved) {
   const std::vector<Record> records{wrong, changed, unsupported};
   const auto files = observed_from(records);
   ASSERT_EQ(files.size(), 1u);
-  EXPECT_EQ(files.at("gemm").size(), 1u);
-  EXPECT_EQ(files.at("gemm").count("gemm/simd:m=6"), 1u);
+  EXPECT_EQ(files.at("gemm").lines.size(), 1u);
+  EXPECT_EQ(files.at("gemm").lines.count("gemm/simd:m=6"), 1u);
   approve({changed}, Extent::partial);
   EXPECT_EQ(observed().size(), 2u) << "what was approved before stays";
 }
@@ -248,7 +248,7 @@ TEST_F(Goldens, ALibraryThatOneKernelBeginsToUseMovesNoOther) {
                 false);
   const auto found = [&](const KernelPlatforms& platforms) {
     const ObservedGoldens goldens = ObservedGoldens::load(folder_ / "observed", platforms);
-    return std::pair(goldens.find(record().kernel_id) != nullptr, goldens.find(other.kernel_id) != nullptr);
+    return std::pair(goldens.find(record()).observed != nullptr, goldens.find(other).observed != nullptr);
   };
   EXPECT_EQ(found({{"gemm/simd", platform()}, {"gemm/onednn", with_library}}), std::pair(true, true));
   Platform moved = with_library;
@@ -257,6 +257,90 @@ TEST_F(Goldens, ALibraryThatOneKernelBeginsToUseMovesNoOther) {
   EXPECT_EQ(found({{"gemm/simd", with_library}, {"gemm/onednn", with_library}}), std::pair(false, true))
       << "a folder of another kernel's platform says nothing of this one";
   EXPECT_EQ(found({{"gemm/onednn", with_library}}), std::pair(false, true));
+}
+
+// ---- libraries that were loaded after the module ----
+
+const std::string kLate = "libengine.so.9 ee11", kSecondLate = "libheuristic.so.9 ee22";
+
+Record with_late(std::vector<std::string> libraries, const std::string& id = record().kernel_id) {
+  Record r = record(id);
+  r.late_libraries = std::move(libraries);
+  return r;
+}
+
+TEST_F(Goldens, BitsAreComparedWithThoseOfTheSameLateLibrariesAlone) {
+  approve({with_late({kLate, kSecondLate})});
+  for (Record r : {with_late({kLate, kSecondLate}), with_late({kSecondLate}), with_late({})}) {
+    EXPECT_EQ(applied(r, "golden-bits").outcome, Outcome::pass);
+    EXPECT_EQ(applied(r, "statistical").outcome, Outcome::pass);
+    r.output_hash = "0000000000000000";
+    EXPECT_EQ(applied(r, "golden-bits").outcome, Outcome::fail);
+  }
+  for (const std::string other : {"libengine.so.9 ee12", "libengine.so.9 version 9", "libjit.so.13 aa"}) {
+    Record r = with_late({kLate, other});
+    r.output_hash = "0000000000000000";
+    r.seeds = seeds(0.2);
+    EXPECT_EQ(observed().find(r).observed, nullptr);
+    for (const char* check : {"golden-bits", "statistical"}) {
+      const CheckResult result = applied(r, check);
+      EXPECT_EQ(result.outcome, Outcome::no_baseline) << check;
+      EXPECT_EQ(result.detail, "nothing approved with " + other + ", which was loaded after the module");
+    }
+  }
+}
+
+TEST_F(Goldens, WhatWasApprovedWithoutLateLibrariesSaysNothingOfThem) {
+  EXPECT_EQ(applied(with_late({kLate}), "golden-bits").outcome, Outcome::no_baseline);
+  Record other = with_late({kLate}, "gemm/lazy:m=3");
+  other.kernel = "lazy";
+  approve({record(), other});
+  EXPECT_EQ(applied(with_late({kLate}), "golden-bits").outcome, Outcome::no_baseline) << "another kernel's";
+  EXPECT_EQ(applied(record(), "golden-bits").outcome, Outcome::pass);
+}
+
+TEST_F(Goldens, LateLibrariesOfLinesThatStayAreKept) {
+  const auto late = [&] {
+    std::vector<std::string> facts;
+    for (const auto& [word, text] :
+         read_golden_file(folder_ / "observed" / platform().key() / "gemm.txt", "observed").facts) {
+      if (word == "late") facts.push_back(text);
+    }
+    return facts;
+  };
+  using testing::ElementsAre;
+  approve({with_late({kLate, kSecondLate})});
+  EXPECT_THAT(late(), ElementsAre("gemm/simd " + kLate, "gemm/simd " + kSecondLate));
+  approve({with_late({kSecondLate}, "gemm/simd:m=6")}, Extent::partial);
+  EXPECT_THAT(late(), ElementsAre("gemm/simd " + kLate, "gemm/simd " + kSecondLate));
+  const std::string newer = "libengine.so.9 ee12";
+  try {
+    approve({with_late({newer}, "gemm/simd:m=6")}, Extent::partial);
+    ADD_FAILURE() << "the other line was made by another build";
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("gemm.txt: " + record().kernel_id + " was approved without " + newer));
+  }
+  Record other = with_late({newer}, "gemm/lazy:m=3");
+  other.kernel = "lazy";
+  approve({other}, Extent::partial);
+  EXPECT_THAT(late(), ElementsAre("gemm/lazy " + newer, "gemm/simd " + kLate, "gemm/simd " + kSecondLate));
+  approve({with_late({newer}), with_late({newer}, "gemm/simd:m=6")}, Extent::partial);
+  EXPECT_THAT(late(), ElementsAre("gemm/lazy " + newer, "gemm/simd " + newer)) << "all of its lines are new";
+  approve({record()});
+  EXPECT_THAT(late(), ElementsAre());
+}
+
+TEST_F(Goldens, ALateLibraryOfNobodyIsRejected) {
+  for (const char* bad : {"gemm/simd", "libengine.so.9 ee11", "gemm/sim libengine.so.9 ee11", "gemm/other liba.so 1"}) {
+    GoldenFile file = to_golden_file(observed_from(std::vector<Record>{record()}).at("gemm"), platform());
+    file.facts.emplace_back("late", bad);
+    try {
+      observed_file_from(file, "f.txt");
+      ADD_FAILURE() << bad;
+    } catch (const UsageError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("f.txt: # late " + std::string(bad) + ": is no kernel with lines here"));
+    }
+  }
 }
 
 TEST(PlatformKey, IsOfIsaThreadsAndWhatLibrariesAre) {
