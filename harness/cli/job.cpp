@@ -22,7 +22,20 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
   return arguments;
 }
 
+Timing timing_of(const std::string& command) {
+  return command == "bench" ? Timing::only : command == "gate" ? Timing::also : Timing::none;
+}
+
 }  // namespace
+
+PlanRequest plan_request(const Options& options, std::vector<Lighter> lighter) {
+  return {.tier = options.tier,
+          .timing = timing_of(options.command),
+          .filters = options.command == "repro" ? std::vector<std::string>{options.id} : options.filters,
+          .shard = options.shard,
+          .device = options.device,
+          .lighter = std::move(lighter)};
+}
 
 JudgeSettings limited(JudgeSettings settings, const Policy& policy) {
   constexpr double kSanitizedAreSlower = 20;
@@ -36,6 +49,7 @@ RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, 
   job.plan = &plan;
   job.policy = &policy;
   job.today = today();
+  job.environment = facts_of(options);
   const TierPolicy& tier = policy.tiers.at(options.tier);
   job.sampling.warm_samples = tier.warm_samples;
   job.sampling.cold_samples = tier.cold_samples;

@@ -1,13 +1,19 @@
-// What check, bench, gate and repro have in common: limits from the policy, goldens, known issues, repro lines.
+// What check, bench, gate and repro have in common: what is planned, limits from the policy, goldens, known issues,
+// repro lines.
 #pragma once
 
 #include "cli/loaded.h"
 #include "cli/options.h"
 #include "gate/coordinator.h"
 #include "gate/goldens.h"
+#include "gate/plan.h"
 #include "measure/environment.h"
 
 namespace assay {
+
+// What a command asks of the plan. `lighter` is the policy's, where it counts: what has a whole id is judged all the
+// same.
+PlanRequest plan_request(const Options& options, std::vector<Lighter> lighter = {});
 
 JudgeSettings limited(JudgeSettings settings, const Policy& policy);
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/job.h"
 #include "cli/loaded.h"
 #include "cli/paths.h"
 #include "core/error.h"
@@ -124,7 +125,7 @@ int list_command(const Options& options) {
   }
   std::vector<std::string> cases;
   if (options.list_cases) {
-    const Plan plan = make_plan(ops, loaded.kernels, {}, {.tier = options.tier, .filters = options.filters});
+    const Plan plan = make_plan(ops, loaded.kernels, {}, plan_request(options));
     for (const PlannedCase& planned : plan.cases) cases.push_back(planned.id);
   }
   if (options.json) {

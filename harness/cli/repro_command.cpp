@@ -86,7 +86,7 @@ int repro_command(const Options& options) {
     throw UsageError("repro: '" + options.id +
                      "' is not one kernel id; one looks like gemm/simd:m=8,n=8,k=8,dtype=f32");
   }
-  const Plan plan = make_plan(ops, loaded.kernels, {}, {.filters = {options.id}});
+  const Plan plan = make_plan(ops, loaded.kernels, {}, plan_request(options));
   std::vector<Record> records;
   const Goldens goldens(trees.golden(), ops, platforms_of(options, loaded));
   goldens.require_truth(trees.ops_with_truth(plan));

@@ -72,10 +72,6 @@ bool is_whole_tree(const Options& options) {
   return options.filters.empty() && options.shard.count == 1 && options.modules.empty();
 }
 
-Timing timing_of(const std::string& command) {
-  return command == "check" ? Timing::none : command == "bench" ? Timing::only : Timing::also;
-}
-
 // What a run is made of, all of it fixed before the first case.
 struct Setting {
   Options options;
@@ -94,9 +90,7 @@ Setting set_up(const Options& options) {
   std::vector<BenchCase> bench = read_bench(trees.policy(), ops);
   const StartJudge start = judge_process(limited(judge_settings(options), policy));
   Loaded loaded = load_modules(start, module_files(options), ops);
-  Plan plan = make_plan(
-      ops, loaded.kernels, bench,
-      {options.tier, timing_of(options.command), options.filters, options.shard, options.device, policy.lighter});
+  Plan plan = make_plan(ops, loaded.kernels, bench, plan_request(options, policy.lighter));
   return {options,          std::move(trees),  std::move(policy), std::move(ops),
           std::move(bench), std::move(loaded), std::move(plan)};
 }
@@ -113,11 +107,13 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   std::vector<Finding> findings = expired_known_issues(setting.policy, today());
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   for (const std::string& missing : missing_checks(setting.policy)) add({{"removed", missing}});
+  const Approved approved = [&](const Record& record) { return goldens.approved(record); };
   add(judged_nothing(records, is_whole_tree(options)));
+  add(no_longer_judged(records, approved));
   if (options.shard.count == 1) add(ops_left_out(setting.plan, options.device));
   if (options.command != "gate") return findings;
   add(stale_known_issues(setting.policy, history_of(setting), run, records));
-  add(grown(records, [&](std::string_view id) { return goldens.approved(id); }));
+  add(grown(records, approved));
   if (is_whole_tree(options)) add(too_few_cases(setting.policy, options.tier, setting.plan.cases.size()));
   if (!setting.trees.base) return findings;
   const fs::path& base = setting.trees.base->path();

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "gate/goldens.h"
 #include "gate/program.h"
 #include "record/verdict.h"
 
@@ -19,11 +20,7 @@ void fail_check(Record& record, std::string_view check, const std::string& detai
 
 class Runner {
  public:
-  explicit Runner(const RunJob& job) : job_(job) {
-    for (const KnownIssue& issue : job.policy->known_issues) {
-      if (is_pinned(issue, job.libraries)) known_issues_.push_back(issue);
-    }
-  }
+  explicit Runner(const RunJob& job) : job_(job) {}
 
   RunEnding run() {
     RunEnding ending;
@@ -82,6 +79,7 @@ class Runner {
     }
     record.repro = repro_of(planned);
     record.latency.clear();
+    std::erase_if(record.late_libraries, computes_nothing);
     decide(kernel, record);
     if (planned.timed && record.verdict == Verdict::pass) time(kernel, planned, record);
     return record;
@@ -108,7 +106,8 @@ class Runner {
       record.verdict = Verdict::unsupported;
       record.reason = refusal;
     }
-    apply_known_issues(known_issues_, job_.today, record);
+    const auto libraries = computing_libraries(job_.libraries, kernel.module.filename().string());
+    apply_known_issues(job_.policy->known_issues, libraries, job_.environment, job_.today, record);
   }
 
   void time(const KernelInfo& kernel, const PlannedCase& planned, Record& record) {
@@ -170,7 +169,6 @@ class Runner {
   }
 
   const RunJob& job_;
-  std::vector<KnownIssue> known_issues_;  // of the libraries that are loaded
   std::unique_ptr<Judge> judge_;
   std::set<std::filesystem::path> loaded_;  // by judge_
 };

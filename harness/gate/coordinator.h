@@ -30,6 +30,7 @@ struct RunJob {
   const Policy* policy = nullptr;
   std::set<std::string> recorded;        // kernel ids that have a record already
   std::vector<LoadedLibrary> libraries;  // that the modules brought: known issues may be of some alone
+  Facts environment;                     // or of some processors
   SamplePlan sampling;
   Date today{};
   std::string program = "assay";  // as it was called: repro lines begin with it

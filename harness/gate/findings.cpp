@@ -157,19 +157,42 @@ std::vector<Finding> expired_known_issues(const Policy& policy, Date today) {
 }
 
 std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool each) {
-  std::map<std::string, int64_t> refused, all;
+  struct Count {
+    int64_t cases = 0, refused = 0, not_available = 0;
+  };
+  std::map<std::string, Count> kernels;
+  bool any_judged = false;
   for (const Record& record : records) {
-    const std::string kernel = record.op + "/" + record.kernel;
-    ++all[kernel];
-    if (record.verdict == Verdict::unsupported) ++refused[kernel];
+    Count& count = kernels[record.op + "/" + record.kernel];
+    ++count.cases;
+    any_judged = any_judged || record.verdict != Verdict::unsupported;
+    if (record.verdict != Verdict::unsupported) continue;
+    ++count.refused;
+    if (record.reason.starts_with(kNotAvailable)) ++count.not_available;
   }
   std::vector<Finding> findings;
-  for (const auto& [kernel, count] : all) {
-    if (refused[kernel] != count) continue;
+  if (!each && any_judged) return findings;
+  for (const auto& [kernel, count] : kernels) {
+    if (count.refused != count.cases || (any_judged && count.not_available == count.cases)) continue;
     findings.push_back(
-        {"coverage", kernel + ": all " + std::to_string(count) + " cases are unsupported; nothing was judged"});
+        {"coverage", kernel + ": all " + std::to_string(count.cases) + " cases are unsupported; nothing was judged"});
   }
-  return each || findings.size() == all.size() ? findings : std::vector<Finding>{};
+  return findings;
+}
+
+std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const Approved& approved) {
+  std::map<std::string, std::vector<const Record*>> kernels;
+  for (const Record& record : records) {
+    if (record.verdict != Verdict::unsupported || approved(record) == nullptr) continue;
+    kernels[record.op + "/" + record.kernel].push_back(&record);
+  }
+  std::vector<Finding> findings;
+  for (const auto& [kernel, cases] : kernels) {
+    findings.push_back({"coverage", kernel + ": " + std::to_string(cases.size()) +
+                                        " cases approved on this platform are unsupported now, such as " +
+                                        cases[0]->kernel_id + ": " + cases[0]->reason});
+  }
+  return findings;
 }
 
 std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device) {

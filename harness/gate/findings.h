@@ -9,6 +9,7 @@
 
 #include "gate/plan.h"
 #include "gate/policy.h"
+#include "golden/observed.h"
 #include "record/run_json.h"
 
 namespace assay {
@@ -37,7 +38,13 @@ std::vector<Finding> removed(const std::string& what, const std::vector<std::str
 std::vector<Finding> expired_known_issues(const Policy& policy, Date today);
 
 // Kernels all of whose records are `unsupported`: `each` names them one by one; otherwise only when all of them are.
+// One that lacks something of this machine is no finding beside others that were judged: nobody can mend that in the
+// change.
 std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool each);
+
+// Kernels with cases that were approved on this platform, and so were judged here, and that they refuse now: a claim
+// withdrawn is a check less.
+std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const Approved& approved);
 
 // Ops of which nothing is planned, because each kernel selected is for another device.
 std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device);

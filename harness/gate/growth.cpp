@@ -4,8 +4,7 @@
 
 namespace assay {
 
-std::vector<Finding> grown(const std::vector<Record>& records,
-                           const std::function<const Observed*(std::string_view kernel_id)>& approved) {
+std::vector<Finding> grown(const std::vector<Record>& records, const Approved& approved) {
   struct Steepest {
     Growth growth;
     std::string case_id;
@@ -13,7 +12,7 @@ std::vector<Finding> grown(const std::vector<Record>& records,
   };
   std::map<std::pair<std::string, std::string>, Steepest> all;  // by kernel and quantity
   for (const Record& record : records) {
-    const Observed* before = approved(record.kernel_id);
+    const Observed* before = approved(record);
     if (before == nullptr || record.output_hash.empty()) continue;
     for (const Growth& one : growth(before->resources, resources_of(record))) {
       Steepest& most = all[{record.op + "/" + record.kernel, one.what}];

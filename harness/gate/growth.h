@@ -1,8 +1,6 @@
 // Launches that take more than what was approved for this platform: registers, local and shared memory, workspace.
 #pragma once
 
-#include <functional>
-#include <string_view>
 #include <vector>
 
 #include "golden/observed.h"
@@ -10,9 +8,8 @@
 
 namespace assay {
 
-// One finding a kernel and quantity: its steepest growth, in which case, and how many cases grew. `approved` gives null
-// for a case nobody approved; it, and one approved before these facts were kept, says nothing.
-std::vector<Finding> grown(const std::vector<Record>& records,
-                           const std::function<const Observed*(std::string_view kernel_id)>& approved);
+// One finding a kernel and quantity: its steepest growth, in which case, and how many cases grew. A case nobody
+// approved, and one approved before these facts were kept, says nothing.
+std::vector<Finding> grown(const std::vector<Record>& records, const Approved& approved);
 
 }  // namespace assay

@@ -55,7 +55,7 @@ struct Plan {
 // One line a kernel: "20 cases of softmax/cudnn left out, judged by the cases of tier smoke: seconds a case".
 std::vector<std::string> left_out_lines(const std::vector<LeftOut>& left_out);
 
-// "2 kernels not run, their target is not cpu: gemm/a (cuda), gemm/b (cuda)"; empty when there is none.
+// "2 kernels not run, target other than cpu: gemm/a (cuda), gemm/b (cuda)"; empty when there is none.
 std::string other_device_text(const Plan& plan, const std::string& device);
 
 // Throws UsageError when two modules bring a kernel of one name, a filter names or matches nothing, or nothing is

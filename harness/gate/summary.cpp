@@ -17,6 +17,11 @@ Summary summarize(const std::vector<Record>& records) {
     ++summary.totals[record.verdict];
     summary.exit_code = combine_exit_codes(summary.exit_code, exit_code_of(record.verdict));
     if (exit_code_of(record.verdict) != 0) summary.failures.push_back(&record);
+    if (record.verdict == Verdict::unsupported && record.reason.starts_with(kNotAvailable)) {
+      auto& [cases, lack] = summary.not_available[record.op + "/" + record.kernel];
+      ++cases;
+      lack = record.reason.substr(kNotAvailable.size());
+    }
     for (const CheckResult& result : record.checks) {
       if (result.outcome == Outcome::weak || result.outcome == Outcome::no_baseline ||
           result.outcome == Outcome::skipped) {
@@ -66,7 +71,13 @@ std::string coverage_text(const Summary& summary) {
     for (const auto& [outcome, count] : counts) text += fmt::format(" {} {}", count, word_of(outcome));
     text += "\n";
   }
-  return text.empty() ? text : "checks that were weak, had no baseline or were skipped:\n" + text;
+  if (!text.empty()) text = "checks that were weak, had no baseline or were skipped:\n" + text;
+  if (summary.not_available.empty()) return text;
+  text += std::string(text.empty() ? "" : "\n") + "kernels that this machine cannot run:\n";
+  for (const auto& [kernel, why] : summary.not_available) {
+    text += fmt::format("  {}: {} cases not judged: {}\n", kernel, why.first, why.second);
+  }
+  return text;
 }
 
 std::string cost_text(const Summary& summary, double wall_seconds, int64_t before) {

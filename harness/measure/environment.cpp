@@ -91,14 +91,16 @@ std::string across_cpus(const fs::path& root, const char* file) {
   return or_unknown(joined);
 }
 
-// The sets that decide which code a library picks, out of the kernel's list of flags.
+// Those that decide which code a library picks.
+constexpr std::array<std::string_view, 16> kInstructionSets{
+    "sse4_2",      "avx",         "f16c",        "fma",      "avx2",        "avx512f",  "avx512bw", "avx512vl",
+    "avx512_vnni", "avx512_bf16", "avx512_fp16", "avx_vnni", "avx512_vbmi", "amx_tile", "amx_bf16", "amx_int8"};
+
+// Out of the kernel's list of flags.
 std::string instruction_sets(std::string_view flags) {
-  static constexpr std::array<std::string_view, 16> kSets{
-      "sse4_2",      "avx",         "f16c",        "fma",      "avx2",        "avx512f",  "avx512bw", "avx512vl",
-      "avx512_vnni", "avx512_bf16", "avx512_fp16", "avx_vnni", "avx512_vbmi", "amx_tile", "amx_bf16", "amx_int8"};
   const std::vector<std::string_view> present = words_of(flags);
   std::string joined;
-  for (const std::string_view set : kSets) {
+  for (const std::string_view set : kInstructionSets) {
     if (std::find(present.begin(), present.end(), set) == present.end()) continue;
     joined += (joined.empty() ? "" : " ") + std::string(set);
   }
@@ -137,6 +139,10 @@ std::optional<int64_t> difference(std::optional<int64_t> before, std::optional<i
 }
 
 }  // namespace
+
+bool is_instruction_set(std::string_view name) {
+  return std::find(kInstructionSets.begin(), kInstructionSets.end(), name) != kInstructionSets.end();
+}
 
 Facts environment_facts(const fs::path& root) {
   const std::string cpu = content_of(root / "proc/cpuinfo");

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace assay {
 
@@ -15,6 +16,8 @@ using Facts = std::map<std::string, std::string>;
 // CPU model, instruction sets, cores, caches, governor, microcode; kernel, distribution, memory; the compiler this was
 // built with. Holds nothing that names the machine. `root` stands in for "/" in tests.
 Facts environment_facts(const std::filesystem::path& root = "/");
+// Whether the fact "cpu.instruction_sets" names it where a processor has it.
+bool is_instruction_set(std::string_view name);
 
 // Counters since boot or since this process started; nullopt where not readable.
 struct Telemetry {

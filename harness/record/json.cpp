@@ -194,6 +194,7 @@ json to_json(const Record& record) {
           {"workspace_bytes", record.workspace_bytes},
           {"resident_growth_bytes", record.resident_growth_bytes},
           {"interruptions", record.interruptions},
+          {"late_libraries", texts_to_json(record.late_libraries)},
           {"latency", array_of(record.latency)},
           {"seconds", seconds},
           {"repro", text(record.repro)}};
@@ -219,6 +220,7 @@ Record record_from_json(const json& value) {
                 .workspace_bytes = fields.integer<uint64_t>("workspace_bytes"),
                 .resident_growth_bytes = fields.integer<int64_t>("resident_growth_bytes"),
                 .interruptions = fields.integer<int>("interruptions"),
+                .late_libraries = fields.texts("late_libraries"),
                 .latency = items_from<LatencySummary>(fields, "latency", latency_summary_from),
                 .seconds = {},
                 .repro = fields.text("repro")};

@@ -71,6 +71,12 @@ std::string valid_utf8(std::string_view text) {
   return valid;
 }
 
+nlohmann::json texts_to_json(const std::vector<std::string>& texts) {
+  nlohmann::json array = nlohmann::json::array();
+  for (const std::string& text : texts) array.push_back(valid_utf8(text));
+  return array;
+}
+
 nlohmann::json number_to_json(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

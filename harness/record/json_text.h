@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace assay {
 
@@ -18,6 +19,9 @@ std::string print_json(const nlohmann::json& value, int indent = -1);
 // `text` with every byte that is not part of valid UTF-8 replaced by U+FFFD. Kernels supply strings; keys are cleaned
 // with this before they are inserted, so that two of them cannot become one key while printing.
 std::string valid_utf8(std::string_view text);
+
+// An array of strings, each cleaned so.
+nlohmann::json texts_to_json(const std::vector<std::string>& texts);
 
 // JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf". A NaN's payload is not kept.
 nlohmann::json number_to_json(double value);

@@ -11,7 +11,7 @@
 namespace assay {
 
 inline constexpr int kRecordSchemaMajor = 1;  // readers refuse a newer one
-inline constexpr int kRecordSchemaMinor = 2;
+inline constexpr int kRecordSchemaMinor = 3;
 
 // What one check found.
 enum class Outcome {
@@ -108,6 +108,10 @@ struct LatencySummary {
   bool operator==(const LatencySummary&) const = default;
 };
 
+// How the reason of `unsupported` begins when the kernel itself cannot run here, whatever the case: it lacks an
+// instruction set or a device. What it lacks follows.
+inline constexpr std::string_view kNotAvailable = "not available on this machine: ";
+
 struct Record {
   std::string kernel_id;  // op/kernel:fields, the key
   std::string op, kernel, target, owner;
@@ -123,8 +127,11 @@ struct Record {
   uint64_t workspace_bytes = 0;
   int64_t resident_growth_bytes = 0;  // of the worker over the repeated launches
   int interruptions = 0;              // the worker was killed from outside and the case repeated
+  // Of libraries that the module's processes mapped after it was loaded, in this case or one before it: identity() of
+  // run_json.h, ascending. Those it brought with it are in run.json alone.
+  std::vector<std::string> late_libraries = {};
   std::vector<LatencySummary> latency;
-  std::map<std::string, double> seconds;  // where the time went: fill, oracle, launch, check, wait
+  std::map<std::string, double> seconds;  // where the time went: prepare, map, fill, launch, oracle, check, sample
   std::string repro;                      // one line that replays exactly this case
 
   bool operator==(const Record&) const = default;

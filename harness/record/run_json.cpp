@@ -1,6 +1,7 @@
 #include "record/run_json.h"
 
 #include <ctime>
+#include <filesystem>
 
 #include "record/json.h"
 #include "record/json_fields.h"
@@ -24,13 +25,13 @@ json tables() {
   return {{"checks", checks}, {"verdicts", verdicts}, {"error_histogram_edges", kErrorHistogramEdges}};
 }
 
-json texts(const std::vector<std::string>& values) {
-  json array = json::array();
-  for (const std::string& value : values) array.push_back(valid_utf8(value));
-  return array;
-}
-
 }  // namespace
+
+std::string identity(const LoadedLibrary& library) {
+  const bool has_id = !library.build_id.empty() && library.build_id != "unknown";
+  return std::filesystem::path(library.path).filename().string() + " " +
+         (has_id ? library.build_id : "version " + library.version);
+}
 
 json to_json(const Run& run) {
   json environment = json::object();
@@ -40,7 +41,7 @@ json to_json(const Run& run) {
     libraries.push_back({{"path", valid_utf8(library.path)},
                          {"version", valid_utf8(library.version)},
                          {"build_id", valid_utf8(library.build_id)},
-                         {"modules", texts(library.modules)}});
+                         {"modules", texts_to_json(library.modules)}});
   }
   json kernels = json::array();
   for (const KernelEntry& kernel : run.kernels) {
@@ -69,7 +70,7 @@ json to_json(const Run& run) {
             {"tier", valid_utf8(run.asked.tier)},
             {"filter", valid_utf8(run.asked.filter)},
             {"shard", valid_utf8(run.asked.shard)},
-            {"argv", texts(run.asked.argv)}}},
+            {"argv", texts_to_json(run.asked.argv)}}},
           {"started", run.started},
           {"finished", run.finished},
           {"planned", run.planned},

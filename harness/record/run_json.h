@@ -27,6 +27,10 @@ struct LoadedLibrary {
   std::vector<std::string> modules = {};  // file names of those in whose own processes it was mapped
 };
 
+// What tells a library's code, wherever it lies: "libm.so.6 d6e6f9e3...", or "libm.so.6 version 2.36" without a
+// build-id.
+std::string identity(const LoadedLibrary& library);
+
 struct KernelEntry {
   std::string op, name, target;
   std::string module;       // file name

@@ -91,6 +91,7 @@ struct JudgeScript {
   std::set<std::string> no_latency;
   std::set<std::string> misnamed, refused, internal_errors;
   std::vector<std::string> checked, sampled;
+  std::vector<std::string> late_libraries;
   int started = 0;
   int failing_loads = 0;
   bool rebuilt = false;  // the modules on disk are others by now
@@ -121,6 +122,7 @@ class FakeJudge : public Judge {
     record.op = kernel.op;
     record.kernel = kernel.name;
     record.checks = all_checks_passed();
+    record.late_libraries = script_->late_libraries;
     if (script_->fails.contains(record.kernel_id)) {
       const auto& [check, detail] = script_->fails[record.kernel_id];
       for (CheckResult& result : record.checks) {

@@ -124,6 +124,8 @@ TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
     EXPECT_THAT(refusal_with("owner = \"me\"", "owner = \"me\"\nlibraries = [\"" + std::string(library) + "\"]"),
                 AllOf(HasSubstr("known_issue[0].libraries"), HasSubstr("is no library and version")));
   }
+  EXPECT_THAT(refusal_with("owner = \"me\"", "owner = \"me\"\nprocessor_lacks = [\"avx512bf16\"]"),
+              AllOf(HasSubstr("known_issue[0].processor_lacks"), HasSubstr("'avx512bf16' is no instruction set")));
   EXPECT_THAT(policy_refusal("checks = [\"a\""), AllOf(HasSubstr(file + ":"), HasSubstr("not TOML")));
   EXPECT_THAT(policy_refusal(""), HasSubstr("checks: is missing"));
   EXPECT_THROW(read_policy(folder / "nowhere"), UsageError);
@@ -188,6 +190,15 @@ TEST(Policy, TheTreesOwnPolicyReadsAndRequiresEveryCheck) {
   EXPECT_EQ(policy.checks.size(), check_table().size());
 }
 
+// What the next version of a library gets wrong is for a person to look at.
+TEST(Policy, TheTreesKnownIssuesOfLibrariesNameTheirVersions) {
+  for (const KnownIssue& issue : read_policy(ASSAY_SOURCE_DIR "/ci/policy").known_issues) {
+    if (issue.owner == "libraries@assay") {
+      EXPECT_FALSE(issue.libraries.empty()) << issue.kernel;
+    }
+  }
+}
+
 TEST(Findings, AnOpWithKernelsOfAnotherDeviceAloneWasNotJudged) {
   const OpRegistry ops = fake_ops();
   std::vector<KernelInfo> kernels = fake_kernels();
@@ -222,6 +233,49 @@ TEST(Findings, KernelsThatRefusedEverything) {
   EXPECT_THAT(judged_nothing(records, false), IsEmpty());
   records[1].verdict = Verdict::unsupported;
   EXPECT_EQ(judged_nothing(records, false).size(), 2u);
+}
+
+// gemm/simd is judged; gemm/other refuses its two cases for `reason`.
+std::vector<Record> refused_beside_a_judged_one(const std::string& reason) {
+  std::vector<Record> records(3);
+  for (Record& record : records) record.op = "gemm";
+  records[0].kernel = "simd";
+  for (const size_t i : {1, 2}) {
+    records[i].kernel = "other";
+    records[i].kernel_id = "gemm/other:m=" + std::to_string(i);
+    records[i].verdict = Verdict::unsupported;
+    records[i].reason = reason;
+  }
+  return records;
+}
+
+TEST(Findings, AKernelThatThisMachineCannotRunIsOneOnlyWhereNothingElseIsJudged) {
+  std::vector<Record> records = refused_beside_a_judged_one("not available on this machine: needs AVX512-FP16");
+  EXPECT_THAT(judged_nothing(records, true), IsEmpty());
+  EXPECT_EQ(judged_nothing({records[1], records[2]}, true).size(), 1u);
+  EXPECT_EQ(judged_nothing({records[1], records[2]}, false).size(), 1u);
+  records[2].reason = "odd m";  // it could run, and chose not to
+  EXPECT_EQ(judged_nothing(records, true).size(), 1u);
+}
+
+TEST(Findings, ACaseApprovedHereAndRefusedNowIsOneWhateverTheReason) {
+  const Observed observed;
+  const Approved none = [](const Record&) -> const Observed* { return nullptr; };
+  const Approved all = [&](const Record&) { return &observed; };
+  const Approved second = [&](const Record& record) {
+    return record.kernel_id == "gemm/other:m=2" ? &observed : nullptr;
+  };
+  for (const char* reason : {"odd m", "not available on this machine: needs AVX512-FP16"}) {
+    const std::vector<Record> records = refused_beside_a_judged_one(reason);
+    EXPECT_THAT(no_longer_judged(records, none), IsEmpty());
+    ASSERT_EQ(no_longer_judged(records, second).size(), 1u);
+    EXPECT_EQ(no_longer_judged(records, second)[0].kind, "coverage");
+    EXPECT_EQ(no_longer_judged(records, second)[0].text,
+              "gemm/other: 1 cases approved on this platform are unsupported now, such as gemm/other:m=2: " +
+                  std::string(reason));
+    ASSERT_EQ(no_longer_judged(records, all).size(), 1u) << "gemm/simd is judged still";
+    EXPECT_THAT(no_longer_judged(records, all)[0].text, HasSubstr("gemm/other: 2 cases"));
+  }
 }
 
 TEST(ComputingLibraries, AreThoseTheModulesOwnProcessesMapped) {

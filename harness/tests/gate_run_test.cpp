@@ -264,17 +264,72 @@ TEST_F(Run, KnownIssuesCountUntilTheyExpire) {
   EXPECT_EQ(of(kFirst).verdict, Verdict::wrong);
 }
 
+// Those of the driver, and of the language, are of every kernel that a GPU has.
+TEST_F(Run, LateLibrariesThatComputeNothingAreNotOfTheRecord) {
+  script.late_libraries = {"libcuda.so.580.1 aa", "libengine.so.9 bb", "libnvidia-ptxjitcompiler.so.580.1 cc"};
+  std::vector<std::string> applied;
+  job.apply_goldens = [&](const KernelInfo&, Record& record) { applied = record.late_libraries; };
+  run();
+  EXPECT_EQ(of(kFirst).late_libraries, std::vector<std::string>{"libengine.so.9 bb"});
+  EXPECT_EQ(applied, of(kFirst).late_libraries);
+}
+
 TEST_F(Run, AKnownIssueOfOneLibraryVersionIsNotKnownOfAnother) {
   script.fails[kFirst] = {"accuracy", "off"};
   policy.known_issues = {
       {"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1), {"libopenblas 0.3.21"}}};
-  job.libraries = {{"/usr/lib/libopenblas.so.0", "0.3.21", "aa"}};
-  run();
-  EXPECT_EQ(of(kFirst).verdict, Verdict::known);
-  records.clear();
-  job.libraries = {{"/usr/lib/libopenblas.so.0", "0.3.22", "bb"}};
+  const auto judged_with = [&](std::vector<LoadedLibrary> libraries) {
+    records.clear();
+    job.libraries = std::move(libraries);
+    run();
+    return of(kFirst);
+  };
+  const LoadedLibrary same{"/usr/lib/libopenblas.so.0", "0.3.21", "aa", {"gemm_openblas.so"}};
+  const LoadedLibrary other{"/usr/lib/libopenblas.so.1", "0.3.22", "bb", {"gemm_openblas.so"}};
+  EXPECT_EQ(judged_with({same}).verdict, Verdict::known);
+  const Record judged = judged_with({other});
+  EXPECT_EQ(judged.verdict, Verdict::wrong);
+  EXPECT_THAT(judged.reason, AllOf(HasSubstr("off"), HasSubstr("; not the known issue of me, upstream: libopenblas is "
+                                                               "0.3.22 (build-id bb), not 0.3.21")));
+  LoadedLibrary of_another_module = same;
+  of_another_module.modules = {"gemm_simd.so"};
+  EXPECT_EQ(judged_with({of_another_module, other}).verdict, Verdict::wrong);
+  EXPECT_THAT(judged_with({of_another_module}).reason, HasSubstr(": libopenblas is not loaded"));
+  script.fails.clear();
+  EXPECT_EQ(judged_with({other}).reason, "");
+}
+
+// Two failures, each the known one of a library: where one of them is another, neither is excused.
+TEST_F(Run, AKnownIssueOfAnotherLibraryDoesNotHelpToExcuse) {
+  script.fails[kFirst] = {"accuracy", "off"};
+  policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1)},
+                         {"gemm/openblas:*", Verdict::memory, "upstream", "me", day(2026, 2, 1), {"libopenblas 1"}}};
+  job.apply_goldens = [](const KernelInfo&, Record& record) {
+    if (record.kernel_id != kFirst) return;
+    for (CheckResult& result : record.checks) {
+      if (result.check == "guards") result = check_result("guards", Outcome::fail, "byte -1 written");
+    }
+  };
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::wrong);
+  EXPECT_THAT(of(kFirst).reason, HasSubstr("not the known issue of me, upstream: libopenblas is not loaded"));
+}
+
+TEST_F(Run, AKnownIssueOfProcessorsThatLackAnInstructionSetIsNotKnownOfOthers) {
+  script.fails[kFirst] = {"accuracy", "off"};
+  policy.known_issues = {
+      {"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1), {}, {"amx_bf16", "avx512_bf16"}}};
+  const auto verdict_with = [&](const Facts& environment) {
+    records.clear();
+    job.environment = environment;
+    run();
+    return of(kFirst).verdict;
+  };
+  EXPECT_EQ(verdict_with({{"cpu.instruction_sets", "avx2 avx512f avx512_bf16x"}}), Verdict::known);
+  EXPECT_EQ(verdict_with({{"cpu.instruction_sets", "avx2 avx512_bf16"}}), Verdict::wrong);
+  EXPECT_EQ(verdict_with({{"cpu.instruction_sets", "amx_bf16 avx2"}}), Verdict::wrong);
+  EXPECT_EQ(verdict_with({{"cpu.instruction_sets", "unknown"}}), Verdict::wrong);
+  EXPECT_EQ(verdict_with({}), Verdict::wrong);
 }
 
 TEST_F(Run, AKnownIssueExcusesNothingElse) {
@@ -326,6 +381,16 @@ TEST(Summary, CountsWhatWasNotRigorous) {
                               HasSubstr("scaling: 1 skipped"), ::testing::Not(HasSubstr("guards"))));
   EXPECT_THAT(cost_text(summarize(records), 2.0),
               AllOf(HasSubstr("2000.0 ms a case"), HasSubstr("launch 1.5 s, oracle 0.5 s")));
+}
+
+TEST(Summary, TellsWhichKernelsTheMachineCannotRun) {
+  std::vector<Record> records(3);
+  for (Record& record : records) record.op = "gemm", record.kernel = "half", record.verdict = Verdict::unsupported;
+  records[0].reason = records[1].reason = "not available on this machine: needs AVX512-FP16";
+  records[2].kernel = "simd";
+  records[2].reason = "odd m";
+  EXPECT_EQ(coverage_text(summarize(records)),
+            "kernels that this machine cannot run:\n  gemm/half: 2 cases not judged: needs AVX512-FP16\n");
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ class RandomRecords {
              .workspace_bytes = bits_(),
              .resident_growth_bytes = static_cast<int64_t>(bits_()),
              .interruptions = static_cast<int>(bits_() % 1000) + 1,
+             .late_libraries = {text(), text()},
              .repro = text()};
     for (uint64_t n = bits_() % 3 + 1; n-- > 0;) {
       r.checks.push_back({text(), static_cast<Outcome>(bits_() % 6), static_cast<Verdict>(bits_() % 15), text()});
@@ -173,6 +174,9 @@ TEST(RecordJson, ErrorsNameTheKey) {
   EXPECT_THAT(error([](json& j) { j["errors"][0]["histogram"][1] = true; }), HasSubstr("errors[0].histogram[1]"));
   EXPECT_THAT(error([](json& j) { j["workspace_bytes"] = -1; }), HasSubstr("workspace_bytes: not an integer from 0"));
   EXPECT_THAT(error([](json& j) { j["interruptions"] = 1ll << 40; }), HasSubstr("interruptions: not an integer"));
+  EXPECT_EQ(error([](json& j) { j.erase("late_libraries"); }), "late_libraries: is missing");
+  EXPECT_EQ(error([](json& j) { j["late_libraries"] = "liba.so 1"; }), "late_libraries: not an array");
+  EXPECT_THAT(error([](json& j) { j["late_libraries"][1] = 1; }), HasSubstr("late_libraries[1]: not a string"));
   EXPECT_THAT(error([](json& j) { j["selection"]["x"] = nullptr; }), HasSubstr("selection.x: not a string"));
   EXPECT_THAT(error([](json& j) { j["verdict"] = "passed"; }), HasSubstr("no verdict 'passed'; there are pass"));
   EXPECT_THAT(error([](json& j) { j["checks"][0]["outcome"] = ""; }), HasSubstr("no outcome ''"));
@@ -295,6 +299,7 @@ TEST(RunJson, TheCheckedInRunIsWhatIsWritten) {
   full.seeds = {{.seed = ~0ull, .rms_q = 0.5}};
   full.selection = {{"isa", "avx2"}};
   full.resident_growth_bytes = -4096;
+  full.late_libraries = {"libengine.so.9 ee11"};
   full.latency = {{.metric = "warm", .samples = 11, .p50_us = 12.5, .samples_file = "samples/none.bin"}};
   full.seconds = {{"oracle", 0.25}};
   full.repro = "assay repro 'gemm/simd:m=2,dtype=f32'";
