@@ -25,6 +25,8 @@
 namespace cudnn_graph {
 
 inline constexpr uint64_t kWorkspaceAlignment = 256;
+// The widest access is of 16 bytes, so that a graph says no more of its tensors: another address needs no other engine.
+inline constexpr uint64_t kMostAlignment = 16;
 
 inline void require(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
@@ -340,7 +342,8 @@ class Graph {
         .set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type)
         .set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, shape)
         .set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides)
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, static_cast<int64_t>(alignment))
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64,
+             static_cast<int64_t>(std::min(alignment, kMostAlignment)))
         .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual)
         .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, by_value)
         .finalize("tensor");

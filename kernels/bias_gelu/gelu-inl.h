@@ -10,7 +10,7 @@
 //   tanh: E = exp(-2w), W = 1/(1 + E), w = sqrt(2/pi) (|x| + 0.044715 |x|^3)
 //
 // Largest error in units of 4u (|x| + |y|), with and without fused multiply-add: over every float from 2^-12 to 8, erf
-// 0.51 and 0.64, tanh 0.39 and 0.48, by AVX-512's tables 0.76 and 0.54; over 4 million doubles, erf 0.77 and 0.91, tanh
+// 0.51 and 0.64, tanh 0.39 and 0.48, by AVX-512's tables 0.75 and 0.53; over 4 million doubles, erf 0.77 and 0.91, tanh
 // 0.29. Measured by simd_math_exhaustive_test.
 #if defined(ASSAY_KERNELS_BIAS_GELU_GELU_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_KERNELS_BIAS_GELU_GELU_INL_H

@@ -41,7 +41,12 @@ struct Max {
   }
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
+#if HWY_TARGET <= HWY_SSE4 && HWY_TARGET >= HWY_AVX3_DL
+    // x86's maximum is its second operand where one is NaN or both are zeros: a waits for one instruction less.
+    return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));
+#else
     return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
+#endif
   }
 };
 

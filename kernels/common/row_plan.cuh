@@ -28,8 +28,8 @@ inline constexpr int64_t kTwoBlocksRowBytes = 96 << 10;  // rows up to here leav
 template <class T>
 inline constexpr int kWalked = sizeof(T) == 2 ? 2 : 4;  // chunks a thread and step
 
-// The kernel that was last allowed more shared memory than all may use. Allowing it takes memory of the host, which a
-// launch is not to do each time.
+// The kernel that a plan last allowed more shared memory than all may use. Allowing it takes memory of the host, which
+// a launch is not to do each time.
 struct Allowance {
   Allowance() = default;
   Allowance(const Allowance&) {}
@@ -44,6 +44,7 @@ struct RowPlan {
   int64_t rows_at_once;       // by a block
   int64_t kept_chunks = 0;    // of a row that is walked along, in shared memory of
   int64_t shared_bytes = 0;   // beside 512 a warp
+  int64_t most_shared = 0;    // of any plan on this device: what the kernel is allowed, which its plans have in common
   assay_contract contract{};  // in force for this length
   Allowance allowance{};
 };
@@ -88,7 +89,8 @@ inline void keep_in_shared_memory(RowPlan& plan, int64_t cols, int64_t value_byt
   const int64_t step_chunks = int64_t{plan.held} * plan.threads, width = 16 / bytes_of(plan.element);
   const int64_t step_bytes = step_chunks * width * value_bytes;
   const int64_t steps = (cols + step_chunks * width - 1) / (step_chunks * width);
-  const int64_t room = std::max<int64_t>(0, most - kOwnBytes - plan.threads / 32 * 512);
+  plan.most_shared = std::max<int64_t>(0, most - kOwnBytes);
+  const int64_t room = std::max<int64_t>(0, plan.most_shared - plan.threads / 32 * 512);
   const int64_t kept = std::min(steps, room / step_bytes);
   plan.kept_chunks = kept * step_chunks;
   plan.shared_bytes = kept * step_bytes;
@@ -175,7 +177,7 @@ void launch_rows(const RowPlan& plan, int64_t rows, cudaStream_t stream, void (*
   const auto shared_bytes = static_cast<size_t>(plan.threads / 32 * 512 + plan.shared_bytes);
   const auto* const address = reinterpret_cast<const void*>(kernel);
   if (shared_bytes > kGrantedBytes && plan.allowance.kernel.load() != address) {
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.most_shared));
     plan.allowance.kernel.store(address);
   }
   const int64_t blocks = std::min((rows + plan.rows_at_once - 1) / plan.rows_at_once, kMostBlocks);

@@ -70,6 +70,21 @@ enum class Turn { only, even, odd };
       reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(bytes)));
 }
 
+// What a kernel keeps of a row between its passes lies in the workspace, a part for each thread, while it fits a
+// level-2 cache.
+inline constexpr int64_t kMostKeptBytes = 256 << 10;
+inline constexpr int kMostKeepingThreads = 512;
+inline constexpr uint64_t kKeptLimit = kMostKeptBytes * kMostKeepingThreads;  // of the workspace
+
+// Bytes of a thread's part for rows of `cols` in the type that `element` is computed in; 0: too long to be kept. The
+// parts lie apart: a processor fetches ahead past the end of its own, and would take lines that another writes.
+inline int64_t kept_bytes(Element element, int64_t cols) {
+  constexpr int64_t kPairBytes = 256, kApart = 16 << 10;  // kPairBytes: at least two vectors of any instruction set
+  const int64_t row = cols * (element == Element::f64 ? 8 : 4);
+  const int64_t bytes = (row + kPairBytes - 1) / kPairBytes * kPairBytes + kApart;
+  return bytes <= kMostKeptBytes ? bytes : 0;
+}
+
 // Output larger than this goes around the caches: it would evict what is about to be read, and be evicted itself.
 inline constexpr int64_t kBytesWorthStreaming = 16 << 20;
 

@@ -150,22 +150,27 @@ class TurnWriter {
   RowWriter<T>* turns_[2] = {&even_, &even_};
 };
 
-// Where to fetch while element i of a row of n is worked on: further on in its run, and past the end of that at the
-// beginning of the same run of a later row.
+// Where to fetch while element i of a row of n is worked on. Of a long row, a later one in the order of its addresses:
+// memory serves neighbouring lines one after the other faster than a line of each run in turns. Of a row too long to
+// wait in a level-2 cache, what lies further on in the same run, and past the end of that the beginning of a later
+// row's.
 template <class D, class T>
 class Ahead {
  public:
-  HWY_INLINE explicit Ahead(int64_t n) : n_(n), run_(first_run(n, 2 * static_cast<int64_t>(hn::Lanes(D())))) {}
+  HWY_INLINE explicit Ahead(int64_t n) : n_(n), run_(first_run(n, kTwo)) {}
 
   // Short rows are neighbours: past the end of one lies what comes later.
   HWY_INLINE void fetch(const T* row, const T* later, int64_t i, Turn turn) const {
-    constexpr int64_t kAhead = (2 << 10) / static_cast<int64_t>(sizeof(T));
-    const int64_t at = i + kAhead;
-    const int64_t end = turn == Turn::even ? run_ : n_, run = turn == Turn::even ? run_ : n_ - run_;
-    fetch_pair(D(), turn == Turn::only || at < end ? row + at : later + (at - run), 0);
+    constexpr int64_t kElement = sizeof(T), kAhead = (2 << 10) / kElement, kWaiting = (128 << 10) / kElement;
+    if (turn == Turn::only) return fetch_pair(D(), row + i + kAhead, 0);
+    const int64_t begin = turn == Turn::even ? 0 : run_;
+    if (n_ <= kWaiting) return fetch_pair(D(), later + 2 * (i - begin) + (turn == Turn::even ? 0 : kTwo), 0);
+    const int64_t at = i + kAhead, end = turn == Turn::even ? run_ : n_;
+    fetch_pair(D(), at < end ? row + at : later + (at - end + begin), 0);
   }
 
  private:
+  static constexpr int64_t kTwo = 2 * static_cast<int64_t>(hn::MaxLanes(D()));
   int64_t n_, run_;
 };
 

@@ -36,7 +36,7 @@ struct Plan {
   void* plan = nullptr;
   assay_contract contract{};
   std::string reason;
-  std::vector<std::string> answers;  // a candidate, in order: empty when eligible
+  std::vector<std::string> answers;  // a candidate, in order: empty when nothing speaks against it
   std::string fallback, fallback_reason;
 };
 
@@ -129,7 +129,9 @@ void describe(const void* opaque, assay_describe_sink emit, void* sink) {
   emit(sink, "reason", plan.reason.c_str());
   for (size_t i = 0; i < plan.answers.size(); ++i) {
     const std::string key = std::string("candidate.") + plan.state->candidates[i].kernel->name;
-    emit(sink, key.c_str(), plan.answers[i].empty() ? "eligible" : plan.answers[i].c_str());
+    const bool was_asked = &plan.state->candidates[i] == plan.chosen;
+    const char* none = was_asked ? "eligible" : "eligible by its contract, not asked";
+    emit(sink, key.c_str(), plan.answers[i].empty() ? none : plan.answers[i].c_str());
   }
   if (!plan.fallback.empty()) {
     emit(sink, "fallback", plan.fallback.c_str());

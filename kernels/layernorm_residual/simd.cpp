@@ -2,8 +2,8 @@
 // rstd = 1 / sqrt(variance + eps). Highway SIMD, rows shared out among threads.
 //
 // Two passes for the statistics (mean, then squared deviations from it) and one for the result. The last runs together
-// with the first of the next row, so that memory is read and written at once. Only the first reads memory; s is added
-// up again in the others, which costs less than keeping it.
+// with the first of the next row, so that memory is read and written at once. Only the first reads memory: s is kept in
+// a workspace while a row of it fits a level-2 cache, and added up again where not.
 #include "common/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,6 +12,7 @@
 //
 #include <assay/kernel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,8 @@ struct LayernormRows {
   int64_t cols;
   double eps;
   bool stream;
+  std::byte* kept;     // null: a row's sums are not kept
+  int64_t kept_bytes;  // a thread
 };
 
 }  // namespace assay::simd
@@ -68,12 +71,45 @@ struct Summed {
   }
 };
 
+// s of one row, where it is kept.
 template <class T>
+struct Kept {
+  using C = ComputeOf<T>;
+  using D = hn::ScalableTag<C>;
+  static constexpr int64_t kLanes = hn::MaxLanes(D());
+  C* at;
+
+  HWY_INLINE Pair<D> whole(int64_t i, Turn = Turn::only) const {
+    return {hn::Load(D(), at + i), hn::Load(D(), at + i + kLanes)};
+  }
+  HWY_INLINE Pair<D> part(int64_t i, size_t) const { return whole(i); }
+  HWY_INLINE void keep(int64_t i, const Pair<D>& s) const {
+    hn::Store(s.first, D(), at + i);
+    hn::Store(s.second, D(), at + i + kLanes);
+  }
+};
+
+// s of a row that is read for the first time, kept if there is a place for it.
+template <class T, bool kKeep>
+struct FirstRead {
+  using D = hn::ScalableTag<ComputeOf<T>>;
+  Summed<T> summed;
+  Kept<T> kept;
+
+  HWY_INLINE Pair<D> keep(int64_t i, const Pair<D>& s) const {
+    if constexpr (kKeep) kept.keep(i, s);
+    return s;
+  }
+  HWY_INLINE Pair<D> whole(int64_t i, Turn = Turn::only) const { return keep(i, summed.whole(i)); }
+  HWY_INLINE Pair<D> part(int64_t i, size_t count) const { return keep(i, summed.part(i, count)); }
+};
+
+template <class T, class Sums>
 struct SquaredDeviations {
   using C = ComputeOf<T>;
   using D = hn::ScalableTag<C>;
   using V = hn::Vec<D>;
-  Summed<T> summed;
+  Sums sums;
   C mean;
 
   HWY_INLINE V square(V s) const {
@@ -83,19 +119,22 @@ struct SquaredDeviations {
   HWY_INLINE Pair<D> of(const Pair<D>& s) const {
     return each(D(), s, [this](V v) HWY_ATTR { return square(v); });
   }
-  HWY_INLINE Pair<D> whole(int64_t i, Turn) const { return of(summed.whole(i)); }
+  HWY_INLINE Pair<D> whole(int64_t i, Turn) const { return of(sums.whole(i)); }
   HWY_INLINE Pair<D> part(int64_t i, size_t count) const {
-    return first_of<T>(D(), count, of(summed.part(i, count)), {hn::Zero(D()), hn::Zero(D())});
+    return first_of<T>(D(), count, of(sums.part(i, count)), {hn::Zero(D()), hn::Zero(D())});
   }
 };
 
-// s (x + residual) of the next row, to be added up, while the results of this one leave and the one after is fetched.
-template <class T, bool kBiased>
+// s of the next row, to be added up, while the results of this one leave and the one after is fetched. Where s is kept,
+// the next row's takes the place of this one's.
+template <class T, bool kBiased, bool kKeep>
 struct ResultsAndNext {
   using C = ComputeOf<T>;
   using D = hn::ScalableTag<C>;
   using V = hn::Vec<D>;
-  Summed<T> row, next, later;
+  std::conditional_t<kKeep, Kept<T>, Summed<T>> row;
+  FirstRead<T, kKeep> next;
+  Summed<T> later;
   Ahead<D, T> ahead;
   const T *gamma, *beta;
   C mean, rstd;
@@ -106,7 +145,7 @@ struct ResultsAndNext {
     return each(D(), s, g, [this](V v, V factor) HWY_ATTR { return hn::Mul(standard(v), factor); });
   }
   HWY_INLINE Pair<D> whole(int64_t i, Turn turn) const {
-    next.fetch(ahead, later, i, turn);
+    next.summed.fetch(ahead, later, i, turn);
     Pair<D> y = scaled(row.whole(i), load_pair(D(), gamma + i));
     if constexpr (kBiased) y = each(D(), y, load_pair(D(), beta + i), Add());
     writer.put(turn, y);
@@ -120,8 +159,8 @@ struct ResultsAndNext {
   }
 };
 
-template <class T, bool kBiased>
-void layernorm_typed(const LayernormRows& p, int64_t begin, int64_t end) {
+template <class T, bool kBiased, bool kKeep>
+void layernorm_typed(const LayernormRows& p, int thread, int64_t begin, int64_t end) {
   using C = ComputeOf<T>;
   using D = hn::ScalableTag<C>;
   const D d;
@@ -133,42 +172,58 @@ void layernorm_typed(const LayernormRows& p, int64_t begin, int64_t end) {
     return Summed<T>{static_cast<const T*>(p.x.data) + row_at(k) * p.x.stride,
                      static_cast<const T*>(p.residual.data) + row_at(k) * p.residual.stride};
   };
+  const Kept<T> kept{kKeep ? reinterpret_cast<C*>(p.kept + thread * p.kept_bytes) : nullptr};
+  const auto sums_at = [&](int64_t k) {
+    if constexpr (kKeep) {
+      return kept;
+    } else {
+      return summed_at(k);
+    }
+  };
   const auto* gamma = static_cast<const T*>(p.gamma.data);
   const auto* beta = static_cast<const T*>(p.beta.data);
   const C n = static_cast<C>(p.cols);
   TurnWriter<T> writer(p.stream);
   const Ahead<D, T> ahead(p.cols);
-  C sum = reduce_row(d, p.cols, Add(), summed_at(0));
+  C sum = reduce_row(d, p.cols, Add(), FirstRead<T, kKeep>{summed_at(0), kept});
   for (int64_t k = 0; k < count; ++k) {
     const int64_t row = row_at(k);
     const C mean = sum / n;
-    const C variance = reduce_row(d, p.cols, Add(), SquaredDeviations<T>{summed_at(k), mean}) / n;
+    const SquaredDeviations<T, decltype(sums_at(k))> deviations{sums_at(k), mean};
+    const C variance = reduce_row(d, p.cols, Add(), deviations) / n;
     const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
     static_cast<C*>(p.mean)[row * p.mean_stride] = mean;
     static_cast<C*>(p.rstd)[row * p.rstd_stride] = rstd;
     writer.begin_row(k, static_cast<T*>(p.y.data) + row * p.y.stride, p.cols);
-    sum = reduce_row(d, p.cols, Add(),
-                     ResultsAndNext<T, kBiased>{summed_at(k), summed_at(k + 1), summed_at(k + 2), ahead, gamma, beta,
-                                                mean, rstd, writer});
+    sum =
+        reduce_row(d, p.cols, Add(),
+                   ResultsAndNext<T, kBiased, kKeep>{
+                       sums_at(k), {summed_at(k + 1), kept}, summed_at(k + 2), ahead, gamma, beta, mean, rstd, writer});
   }
 }
 
-template <class T>
-void layernorm_of(const LayernormRows& p, int64_t begin, int64_t end) {
+template <class T, bool kBiased>
+void layernorm_biased(const LayernormRows& p, int thread, int64_t begin, int64_t end) {
   if (begin == end) return;
-  p.biased ? layernorm_typed<T, true>(p, begin, end) : layernorm_typed<T, false>(p, begin, end);
+  p.kept == nullptr ? layernorm_typed<T, kBiased, false>(p, thread, begin, end)
+                    : layernorm_typed<T, kBiased, true>(p, thread, begin, end);
 }
 
-void layernorm_rows(const LayernormRows& p, int64_t begin, int64_t end) {
+template <class T>
+void layernorm_of(const LayernormRows& p, int thread, int64_t begin, int64_t end) {
+  p.biased ? layernorm_biased<T, true>(p, thread, begin, end) : layernorm_biased<T, false>(p, thread, begin, end);
+}
+
+void layernorm_rows(const LayernormRows& p, int thread, int64_t begin, int64_t end) {
   switch (p.element) {
     case Element::f64:
-      return layernorm_of<double>(p, begin, end);
+      return layernorm_of<double>(p, thread, begin, end);
     case Element::f32:
-      return layernorm_of<float>(p, begin, end);
+      return layernorm_of<float>(p, thread, begin, end);
     case Element::f16:
-      return layernorm_of<f16>(p, begin, end);
+      return layernorm_of<f16>(p, thread, begin, end);
     case Element::bf16:
-      return layernorm_of<bf16>(p, begin, end);
+      return layernorm_of<bf16>(p, thread, begin, end);
   }
 }
 
@@ -207,8 +262,9 @@ Plan plan_of(const Call& c) {
   p.cols = c.axis("cols");
   p.eps = c.number("eps");
   const int64_t bytes = plan.row_count * p.cols * bytes_of(p.element);
-  plan.threads = useful_threads(c.threads(), plan.row_count, 2 * bytes);
+  plan.threads = useful_threads(std::min(c.threads(), kMostKeepingThreads), plan.row_count, 2 * bytes);
   p.stream = bytes >= kBytesWorthStreaming;
+  p.kept_bytes = kept_bytes(p.element, p.cols);
   return plan;
 }
 
@@ -217,10 +273,17 @@ const char* refuse(const Call& c) {
   return nullptr;
 }
 
-const char* launch(const Call& c) {
+assay_workspace workspace(const Call& c) {
   const Plan plan = plan_of(c);
+  return {static_cast<uint64_t>(plan.rows.kept_bytes * plan.threads), 64, ASSAY_WORKSPACE_ANY};
+}
+
+const char* launch(const Call& c) {
+  Plan plan = plan_of(c);
+  if (plan.rows.kept_bytes > 0) plan.rows.kept = static_cast<std::byte*>(c.workspace());
   const auto rows = &HWY_DYNAMIC_DISPATCH(layernorm_rows);
-  parallel_ranges(plan.row_count, plan.threads, [&](int, int64_t begin, int64_t end) { rows(plan.rows, begin, end); });
+  parallel_ranges(plan.row_count, plan.threads,
+                  [&](int thread, int64_t begin, int64_t end) { rows(plan.rows, thread, begin, end); });
   return nullptr;
 }
 
@@ -240,7 +303,8 @@ constexpr assay_contract contract(int32_t accumulator) {
                          .depth_constant = kRowDepthConstant,
                          .split_k = 1,
                          .partial_type = accumulator},
-          .nan_policy = ASSAY_NAN_PROPAGATES};
+          .nan_policy = ASSAY_NAN_PROPAGATES,
+          .workspace_limit = kKeptLimit};
 }
 
 const assay_contract* plan_contract(const Call& c) {
@@ -248,8 +312,8 @@ const assay_contract* plan_contract(const Call& c) {
   return element_of(c, "x") == Element::f64 ? &kDouble : nullptr;
 }
 
-ASSAY_KERNEL(layernorm_residual, simd, .target = "cpu", .refuse = refuse, .launch = launch, .describe = describe,
-             .plan_contract = plan_contract, .contract = contract(ASSAY_ACC_F32))
+ASSAY_KERNEL(layernorm_residual, simd, .target = "cpu", .refuse = refuse, .workspace = workspace, .launch = launch,
+             .describe = describe, .plan_contract = plan_contract, .contract = contract(ASSAY_ACC_F32))
 
 }  // namespace
 }  // namespace assay::simd

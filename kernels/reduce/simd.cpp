@@ -18,6 +18,7 @@
 #include "common/half-inl.h"
 #include "common/reduce_row-inl.h"
 #include "common/rows.h"
+#include "common/stream-inl.h"
 #include "hwy/highway.h"
 
 #ifndef ASSAY_KERNELS_REDUCE_SIMD  // once, not once a target
@@ -62,9 +63,10 @@ const char* reduce_isa() { return hwy::TargetName(HWY_TARGET); }
 template <class T, class Combine>
 struct DenseRow {
   using D = hn::ScalableTag<ComputeOf<T>>;
-  const T* x;
-  HWY_INLINE Pair<D> whole(int64_t i, Turn) const {
-    fetch_pair(D(), x + i, 4 << 10);
+  const T *x, *later;  // this chunk, and the one that comes next
+  Ahead<D, T> ahead;
+  HWY_INLINE Pair<D> whole(int64_t i, Turn turn) const {
+    ahead.fetch(x, later, i, turn);
     return load_pair(D(), x + i);
   }
   HWY_INLINE Pair<D> part(int64_t i, size_t count) const {
@@ -93,7 +95,10 @@ ComputeOf<T> row_chunk(const ReduceTasks& p, int64_t outer, int64_t chunk) {
   const hn::ScalableTag<ComputeOf<T>> d;
   const int64_t n = HWY_MIN(p.chunk, p.n - chunk * p.chunk);
   const T* x = static_cast<const T*>(p.x) + outer * p.x_outer + chunk * p.chunk * p.x_n;
-  if (p.x_n == 1) return reduce_row(d, n, Combine(), DenseRow<T, Combine>{x});
+  if (p.x_n == 1) {
+    const T* later = chunk + 1 < p.chunks ? x + n : x + p.x_outer - chunk * p.chunk;
+    return reduce_row(d, n, Combine(), DenseRow<T, Combine>{x, later, Ahead<hn::ScalableTag<ComputeOf<T>>, T>(n)});
+  }
   return reduce_row(d, n, Combine(), SparseRow<T, Combine>{x, p.x_n});
 }
 
@@ -295,6 +300,8 @@ struct Plan {
   uint64_t workspace_bytes;
 };
 
+constexpr int64_t kWorkspaceLimit = int64_t{256} << 20;
+
 Plan plan_of(const Call& c) {
   Plan plan{};
   ReduceTasks& p = plan.tasks;
@@ -316,9 +323,11 @@ Plan plan_of(const Call& c) {
   p.chunks = (p.n + p.chunk - 1) / p.chunk;
   const int64_t whole_tasks = p.outer * p.panels;
   const int64_t bytes = p.outer * p.n * p.inner * bytes_of(p.element);
-  plan.split = p.chunks > 1 && c.threads() > 1 && whole_tasks < 4 * c.threads();
+  const int64_t partial_bytes = p.outer * p.chunks * p.padded * (p.element == Element::f64 ? 8 : 4);
+  // Whole or in parts, a column's sum is made in the same order.
+  plan.split = p.chunks > 1 && c.threads() > 1 && whole_tasks < 4 * c.threads() && partial_bytes <= kWorkspaceLimit;
   plan.threads = useful_threads(c.threads(), plan.split ? whole_tasks * p.chunks : whole_tasks, bytes);
-  plan.workspace_bytes = plan.split ? p.outer * p.chunks * p.padded * (p.element == Element::f64 ? 8 : 4) : 0;
+  plan.workspace_bytes = plan.split ? static_cast<uint64_t>(partial_bytes) : 0;
   return plan;
 }
 
@@ -359,7 +368,7 @@ constexpr assay_contract contract(int32_t accumulator) {
                          .split_k = 1,
                          .partial_type = accumulator},
           .nan_policy = ASSAY_NAN_PROPAGATES,
-          .workspace_limit = uint64_t{256} << 20};
+          .workspace_limit = kWorkspaceLimit};
 }
 
 const assay_contract* plan_contract(const Call& c) {

@@ -266,10 +266,6 @@ namespace {
 HWY_EXPORT(softmax_rows);
 HWY_EXPORT(softmax_isa);
 
-constexpr int64_t kMostKeptBytes = 256 << 10;
-constexpr int kMostThreads = 512;
-constexpr int64_t kPairBytes = 256;  // at least two vectors of any instruction set
-
 struct Plan {
   SoftmaxRows rows;
   int64_t row_count;
@@ -288,10 +284,9 @@ Plan plan_of(const Call& c) {
   p.cols = c.axis("cols");
   p.scale = c.number("scale");
   const int64_t bytes = plan.row_count * p.cols * bytes_of(p.element);
-  plan.threads = useful_threads(std::min(c.threads(), kMostThreads), plan.row_count, bytes);
+  plan.threads = useful_threads(std::min(c.threads(), kMostKeepingThreads), plan.row_count, bytes);
   p.stream = bytes >= kBytesWorthStreaming;
-  p.kept_bytes = (p.cols * (p.element == Element::f64 ? 8 : 4) + kPairBytes - 1) / kPairBytes * kPairBytes;
-  if (p.kept_bytes > kMostKeptBytes) p.kept_bytes = 0;
+  p.kept_bytes = kept_bytes(p.element, p.cols);
   return plan;
 }
 
@@ -333,7 +328,7 @@ constexpr assay_contract contract(int32_t accumulator) {
                          .partial_type = accumulator,
                          .exp_kind = ASSAY_EXP_ACCURATE},
           .nan_policy = ASSAY_NAN_PROPAGATES,
-          .workspace_limit = kMostKeptBytes * kMostThreads};
+          .workspace_limit = kKeptLimit};
 }
 
 const assay_contract* plan_contract(const Call& c) {
