@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -45,7 +46,7 @@ void fill_poison(std::byte* begin, size_t bytes, size_t element_at, DType t, Poi
   const std::array<std::byte, 8> period = poison_period(t, poison, element_at);
   size_t i = 0;
   for (; i + 8 <= bytes; i += 8) std::memcpy(begin + i, period.data(), 8);
-  std::memcpy(begin + i, period.data(), bytes - i);
+  std::copy_n(period.begin(), bytes - i, begin + i);  // an empty buffer may be null
 }
 
 Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, const std::byte* after_second,

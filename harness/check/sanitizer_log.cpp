@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <vector>
 
 #include "core/error.h"
@@ -15,7 +16,7 @@ namespace {
 struct Row {
   Sanitizer tool;
   std::string_view word;
-  Verdict verdict;
+  Verdict verdict;  // what a finding of it makes of a record
 };
 constexpr std::array kTools{Row{Sanitizer::memcheck, "memcheck", Verdict::memory},
                             Row{Sanitizer::racecheck, "racecheck", Verdict::nondeterministic},
@@ -80,19 +81,20 @@ std::optional<int64_t> count_after(std::string_view& line, std::string_view labe
   return count;
 }
 
-// "ERROR SUMMARY: 2 errors" and "RACECHECK SUMMARY: 3 hazards displayed (1 error, 2 warnings)"; not "ERROR SUMMARY: 28
-// errors were not printed. ...".
+// A log may have several, one a process that the kernel started too: no later one takes back what an earlier one
+// counts. "ERROR SUMMARY: 2 errors" and "RACECHECK SUMMARY: 3 hazards displayed (1 error, 2 warnings)"; not "ERROR
+// SUMMARY: 28 errors were not printed. ...".
 bool read_summary(std::string_view line, SanitizerReport& report) {
   if (line.starts_with("ERROR SUMMARY: ")) {
     const auto errors = count_after(line, "ERROR SUMMARY: ", " error");
     if (!errors || (line != " error" && line != " errors")) return false;
-    report.findings = *errors;
+    report.findings = std::max(report.findings, *errors);
   } else if (line.starts_with("RACECHECK SUMMARY: ")) {
     const auto errors = count_after(line, "(", " error");
     const auto warnings = count_after(line, ", ", " warning");
     if (!errors || !warnings) return false;
-    report.findings = *errors;
-    report.warnings = *warnings;
+    report.findings = std::max(report.findings, *errors);
+    report.warnings = std::max(report.warnings, *warnings);
   } else {
     return false;
   }
@@ -128,7 +130,6 @@ std::string describe(const Block& block) {
 }  // namespace
 
 std::string_view name_of(Sanitizer tool) { return kTools[static_cast<size_t>(tool)].word; }
-Verdict verdict_of(Sanitizer tool) { return kTools[static_cast<size_t>(tool)].verdict; }
 
 Sanitizer sanitizer_named(std::string_view name) {
   for (const Row& row : kTools) {
@@ -164,7 +165,7 @@ CheckResult sanitizer_check(Sanitizer tool, const SanitizerReport& report, bool 
     CheckResult result = check_result("sanitizer", Outcome::fail,
                                       name + ": " + std::to_string(report.findings) +
                                           (report.findings == 1 ? " error: " : " errors, the first: ") + report.first);
-    result.verdict = verdict_of(tool);
+    result.verdict = kTools[static_cast<size_t>(tool)].verdict;
     return result;
   }
   const std::string why = !report.trouble.empty() ? report.trouble : report.ended ? "" : "its log has no summary";

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,8 +15,6 @@ enum class Sanitizer { memcheck, racecheck, initcheck, synccheck };
 std::string_view name_of(Sanitizer tool);
 // Throws UsageError for a word that is none.
 Sanitizer sanitizer_named(std::string_view name);
-// What a finding of the tool makes of a record.
-Verdict verdict_of(Sanitizer tool);
 
 struct SanitizerReport {
   bool ended = false;    // the tool wrote its summary: it watched to the end

@@ -11,6 +11,13 @@
 namespace assay {
 namespace {
 
+// Those that draw every element from a wide distribution around ordinary magnitudes.
+bool is_random_generator(std::string_view generator) {
+  static constexpr std::array<std::string_view, 6> kRandom{"normal",  "uniform",  "scaled",
+                                                           "shifted", "negative", "int8_full"};
+  return std::find(kRandom.begin(), kRandom.end(), generator) != kRandom.end();
+}
+
 // Inputs that make a whole output zero, infinite or NaN by themselves.
 bool forces_sameness(std::string_view generator) {
   static constexpr std::array<std::string_view, 5> kForcing{"zeros", "onehot", "identity", "huge", "subnormal"};
@@ -35,12 +42,6 @@ std::string expected_sameness(std::span<const TensorSpec> tensors) {
 }
 
 }  // namespace
-
-bool is_random_generator(std::string_view generator) {
-  static constexpr std::array<std::string_view, 6> kRandom{"normal",  "uniform",  "scaled",
-                                                           "shifted", "negative", "int8_full"};
-  return std::find(kRandom.begin(), kRandom.end(), generator) != kRandom.end();
-}
 
 // Boyer and Moore's majority vote, and a count of who won.
 Majority majority_of(const TensorSpec& spec, const std::byte* data) {

@@ -19,9 +19,6 @@ inline constexpr double kMistrustedShare = 0.95;
 // Below this many elements a share means nothing.
 inline constexpr int64_t kLeastTrustedElements = 32;
 
-// Generators that draw every element from a wide distribution around ordinary magnitudes.
-bool is_random_generator(std::string_view generator);
-
 // The value that more than half the elements of an output have, both zeros being one, and how many have it; none: 0.
 struct Majority {
   uint64_t bits = 0;

@@ -1,6 +1,4 @@
-#include <algorithm>
-
-#include "core/error.h"
+#include "device/aligned_allocation.h"
 #include "device/driver_cuda.h"
 #include "device/worker_device_cuda.h"
 #include "device/worker_device_host.h"
@@ -35,16 +33,11 @@ class PrivateCudaWorkerDevice : public WorkerDevice {
         continue;
       }
       const uint64_t before = region.first - region.base;
-      void* allocated = nullptr;
-      require(cudaMalloc(&allocated, std::max<uint64_t>(1, before + region.bytes)), "cudaMalloc of a buffer");
-      allocated_.push_back(allocated);
-      if ((reinterpret_cast<uint64_t>(allocated) + before) % region.alignment != 0) {
-        throw Error("cudaMalloc aligns less than the " + std::to_string(region.alignment) + " bytes a buffer needs");
-      }
-      bases.push_back(allocated);
+      const AlignedAllocation own = allocate_aligned(before, region.bytes, region.alignment, allocate, cudaFree);
+      allocated_.push_back(own.allocated);
+      bases.push_back(own.base);
       if (!region.filled || region.bytes == 0) continue;
-      buffers_.push_back(
-          {static_cast<std::byte*>(allocated) + before, static_cast<std::byte*>(hosts[i]) + before, region.bytes});
+      buffers_.push_back({own.base + before, static_cast<std::byte*>(hosts[i]) + before, region.bytes});
     }
     return bases;
   }
@@ -75,6 +68,12 @@ class PrivateCudaWorkerDevice : public WorkerDevice {
     if (stream_ != nullptr) return;
     require(cudaSetDevice(cuda::kOrdinal), "cudaSetDevice");
     require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
+
+  static void* allocate(uint64_t bytes) {
+    void* memory = nullptr;
+    require(cudaMalloc(&memory, bytes), "cudaMalloc of a buffer");
+    return memory;
   }
 
   void give_back() {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "device/aligned_allocation.h"
 #include "device/layout.h"
 #include "device/memory_host.h"
 #include "device/worker_device_host.h"
@@ -28,6 +29,34 @@ int signal_of(const std::function<void()>& action) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+// cudaMalloc aligns to 256 or 512 bytes; workspaces may want 1024.
+TEST(AlignedAllocation, EndsWithItsBufferAndTakesMoreOnlyWhereTheAllocatorMovesIt) {
+  struct Row {
+    uint64_t before, bytes, alignment;
+    std::vector<uint64_t> given;  // addresses, allocation after allocation
+    uint64_t base, size;          // of the last
+  };
+  for (const Row& row :
+       {Row{0, 100, 1024, {4096}, 4096, 100}, Row{0, 0, 1, {4096}, 4096, 1}, Row{4, 100, 4, {4096}, 4096, 104},
+        Row{0, 100, 1024, {4608, 4608}, 5120, 612}, Row{0, 100, 1024, {4608, 8192}, 8192, 612},
+        Row{0, 100, 1024, {4864, 4352, 4352}, 5120, 1124}, Row{24, 100, 1024, {4096, 4096}, 5096, 1124}}) {
+    size_t calls = 0;
+    uint64_t size = 0;
+    std::vector<void*> released;
+    const auto allocate = [&](uint64_t bytes) {
+      size = bytes;
+      return reinterpret_cast<void*>(row.given.at(calls++));
+    };
+    const AlignedAllocation own = allocate_aligned(row.before, row.bytes, row.alignment, allocate,
+                                                   [&](void* allocated) { released.push_back(allocated); });
+    EXPECT_EQ(reinterpret_cast<uint64_t>(own.base), row.base);
+    EXPECT_EQ(size, row.size);
+    EXPECT_EQ(calls, row.given.size());
+    EXPECT_EQ(released.size() + 1, calls) << "each but the last is given back";
+    EXPECT_EQ(reinterpret_cast<uint64_t>(own.allocated), row.given.back());
+  }
 }
 
 TEST(Layout, EndPlacementLeavesLessThanTheAlignmentBeforeTheHole) {

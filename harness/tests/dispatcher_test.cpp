@@ -185,10 +185,10 @@ TEST_F(Dispatcher, ReportsTheMostPreferredFallbackWhenAnInstructionSetIsMissing)
   EXPECT_EQ(described("fallback_reason"), "needs AMX");
 }
 
-TEST_F(Dispatcher, SaysThatALessPreferredCandidateIsEligibleToo) {
+TEST_F(Dispatcher, SaysThatALessPreferredCandidateIsEligibleByItsContractAlone) {
   ASSERT_EQ(prepare(4, "f32"), "");
   EXPECT_EQ(described("candidate.small"), "eligible");
-  EXPECT_EQ(described("candidate.plain"), "eligible");
+  EXPECT_EQ(described("candidate.plain"), "eligible by its contract, not asked");
   EXPECT_THAT(described("candidate.broken"), HasSubstr("n == 1000"));
 }
 

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "bad_module_checks.h"
+#include "record/verdict.h"
 #include "worker/process.h"
 
 namespace assay {
@@ -18,6 +21,58 @@ using bad::module_named;
 using bad::Row;
 
 JudgeSettings settings() { return bad::settings(Device::cpu, 5); }
+
+constexpr Row kRows[] = {
+    Row{"good", Verdict::pass, ""},
+    Row{"with_workspace", Verdict::pass, ""},
+    Row{"good", Verdict::pass, "", kZeros},
+    Row{"good", Verdict::pass, "", kNaN},
+    Row{"garbage_on_stdout", Verdict::pass, ""},
+    Row{"segfault", Verdict::crashed, "SIGSEGV"},
+    Row{"abort", Verdict::crashed, "SIGABRT"},
+    Row{"exit_zero", Verdict::crashed, "exited with status 0"},
+    Row{"exit_mid_case", Verdict::crashed, "exited with status 7"},
+    Row{"launch_error", Verdict::crashed, "launch: out of luck"},
+    Row{"kill_itself", Verdict::crashed, "SIGKILL"},
+    Row{"crash_in_prepare", Verdict::crashed, "SIGABRT"},
+    Row{"infinite_loop", Verdict::timeout, "no answer"},
+    Row{"hang_in_prepare", Verdict::timeout, "no answer"},
+    Row{"write_past_end", Verdict::memory, "wrote byte 1 beyond the end of y"},
+    Row{"write_before_start", Verdict::memory, "guards"},
+    Row{"read_past_end", Verdict::memory, "read byte 1 beyond the end of x"},
+    Row{"write_past_workspace", Verdict::memory, "workspace"},
+    Row{"last_unwritten", Verdict::memory, "unwritten"},
+    Row{"do_nothing", Verdict::memory, "unwritten"},
+    Row{"scribble_input", Verdict::memory, "inputs"},
+    Row{"allocate_without_bound", Verdict::memory, "256 MiB"},
+    Row{"leak", Verdict::memory, "heap grew"},
+    Row{"leave_process", Verdict::memory, "growth: left processes behind"},
+    Row{"keep_pointer", Verdict::memory, "wrote"},
+    Row{"first_time_only", Verdict::wrong, "accuracy"},
+    Row{"pointer_cache", Verdict::wrong, "accuracy"},
+    Row{"trust_workspace", Verdict::wrong, "accuracy"},
+    Row{"swallow_nan", Verdict::wrong, "accuracy", kNaN},
+    Row{"ignore_input", Verdict::wrong, "accuracy"},
+    Row{"read_output", Verdict::wrong, "accuracy"},
+    Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
+    Row{"load_dependent", Verdict::nondeterministic, "same-load", kZeros},
+    Row{"interrupted", Verdict::nondeterministic, "same-load", kZeros},
+    Row{"thread_dependent", Verdict::nondeterministic, "same-threads", kZeros},
+    Row{"address_dependent", Verdict::nondeterministic, "same-alignment", kZeros},
+    Row{"process_dependent", Verdict::nondeterministic, "same-restart", kZeros},
+    Row{"padding_dependent", Verdict::nondeterministic, "same-padding", kZeros},
+    Row{"batch_dependent", Verdict::nondeterministic, "same-batch", kZeros},
+    Row{"frozen_answer", Verdict::wrong, "sensitivity: perturbing tensor x does not change the output"},
+    Row{"nan_spreads", Verdict::wrong, "row-independence"},
+    Row{"saturate", Verdict::wrong, "scaling"},
+    Row{"refuse_everything", Verdict::contract, "contract: claims this case and refuses it: not today"},
+    Row{"create_fails", Verdict::contract, "refuses it: the library did not start"},
+    Row{"not_available", Verdict::unsupported, "not available on this machine: needs a quantum computer"},
+    Row{"claim_too_much", Verdict::contract, "the op does not allow this contract"},
+    Row{"accept_unclaimed", Verdict::contract, "accepts what it does not claim"},
+    Row{"misspelt_domain", Verdict::contract, "the domain says 'fp32', which is no dtype"},
+    Row{"big_workspace", Verdict::contract, "4096 bytes of workspace"},
+    Row{"silent_fallback", Verdict::fallback, "fallback: instead of avx512: no such instructions here"}};
 
 class BadModule : public ::testing::TestWithParam<Row> {
  protected:
@@ -36,42 +91,32 @@ TEST_P(BadModule, GetsItsVerdictAndTheNextKernelIsUnharmed) {
   bad::expect_verdict(*judge_, "", row);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, BadModule,
-    ::testing::Values(
-        Row{"good", Verdict::pass, ""}, Row{"with_workspace", Verdict::pass, ""},
-        Row{"good", Verdict::pass, "", kZeros}, Row{"good", Verdict::pass, "", kNaN},
-        Row{"garbage_on_stdout", Verdict::pass, ""}, Row{"segfault", Verdict::crashed, "SIGSEGV"},
-        Row{"abort", Verdict::crashed, "SIGABRT"}, Row{"exit_zero", Verdict::crashed, "exited with status 0"},
-        Row{"exit_mid_case", Verdict::crashed, "exited with status 7"},
-        Row{"launch_error", Verdict::crashed, "out of luck"}, Row{"kill_itself", Verdict::crashed, "SIGKILL"},
-        Row{"crash_in_prepare", Verdict::crashed, "SIGABRT"}, Row{"infinite_loop", Verdict::timeout, "no answer"},
-        Row{"hang_in_prepare", Verdict::timeout, "no answer"},
-        Row{"write_past_end", Verdict::memory, "wrote byte 1 beyond the end of y"},
-        Row{"write_before_start", Verdict::memory, "guards"},
-        Row{"read_past_end", Verdict::memory, "read byte 1 beyond the end of x"},
-        Row{"write_past_workspace", Verdict::memory, "workspace"}, Row{"last_unwritten", Verdict::memory, "unwritten"},
-        Row{"do_nothing", Verdict::memory, "unwritten"}, Row{"scribble_input", Verdict::memory, "inputs"},
-        Row{"allocate_without_bound", Verdict::memory, "256 MiB"}, Row{"leak", Verdict::memory, "heap grew"},
-        Row{"leave_process", Verdict::memory, "left processes behind"}, Row{"keep_pointer", Verdict::memory, "wrote"},
-        Row{"first_time_only", Verdict::wrong, "accuracy"}, Row{"pointer_cache", Verdict::wrong, "accuracy"},
-        Row{"trust_workspace", Verdict::wrong, "accuracy"}, Row{"swallow_nan", Verdict::wrong, "accuracy", kNaN},
-        Row{"ignore_input", Verdict::wrong, "accuracy"}, Row{"read_output", Verdict::wrong, "accuracy"},
-        Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
-        Row{"load_dependent", Verdict::nondeterministic, "same-load", kZeros},
-        Row{"interrupted", Verdict::nondeterministic, "same-load", kZeros},
-        Row{"thread_dependent", Verdict::nondeterministic, "same-threads", kZeros},
-        Row{"address_dependent", Verdict::nondeterministic, "same-alignment", kZeros},
-        Row{"process_dependent", Verdict::nondeterministic, "same-restart", kZeros},
-        Row{"refuse_everything", Verdict::contract, "claims this case and refuses it: not today"},
-        Row{"create_fails", Verdict::contract, "refuses it: the library did not start"},
-        Row{"not_available", Verdict::unsupported, "not available on this machine: needs a quantum computer"},
-        Row{"claim_too_much", Verdict::contract, "the op does not allow this contract"},
-        Row{"accept_unclaimed", Verdict::contract, "accepts what it does not claim"},
-        Row{"misspelt_domain", Verdict::contract, "the domain says 'fp32', which is no dtype"},
-        Row{"big_workspace", Verdict::contract, "4096 bytes of workspace"},
-        Row{"silent_fallback", Verdict::fallback, "instead of avx512: no such instructions here"}),
-    [](const auto& info) { return std::string(info.param.module) + "_" + std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(All, BadModule, ::testing::ValuesIn(kRows), [](const auto& info) {
+  return std::string(info.param.module) + "_" + std::to_string(info.index);
+});
+
+// Those that fail as the first of their verdict nowhere above, and where they do.
+constexpr std::pair<std::string_view, const char*> kFailsElsewhere[] = {
+    {"asynchronous", "cuda_judge_test: launches are not queued on a CPU"},
+    {"same-stream", "cuda_judge_test"},
+    {"sanitizer", "sanitized_test, cuda_sanitizer_test"},
+    {"fresh", "below: accuracy fails with it"},
+    {"trust", "below"},
+    {"truth", "golden_apply_test: the coordinator's"},
+    {"golden-bits", "golden_apply_test"},
+    {"statistical", "golden_apply_test"}};
+
+TEST(Checks, EachFailsForSomeModule) {
+  for (const CheckRow& check : check_table()) {
+    const auto rows = std::count_if(std::begin(kRows), std::end(kRows), [&](const Row& row) {
+      const std::string_view reason = row.reason;
+      return reason.substr(0, reason.find(':')) == check.check;
+    });
+    const auto elsewhere = std::count_if(std::begin(kFailsElsewhere), std::end(kFailsElsewhere),
+                                         [&](const auto& other) { return other.first == check.check; });
+    EXPECT_EQ(rows > 0, elsewhere == 0) << check.check << ": a bad module which fails it, and its row above, or where";
+  }
+}
 
 class UnusableModule : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
@@ -118,6 +163,31 @@ TEST(Judge, ReadingCAtBetaZeroIsWrongAndNotUnwritten) {
   EXPECT_NE(zero.reason.find("accuracy"), std::string::npos) << details(zero);
   const Record one = concluded(judge.check(kernel, ops.parse_case("gemm:m=9,n=7,k=5,beta=1,dtype=f32")));
   EXPECT_EQ(one.verdict, Verdict::pass) << details(one);
+}
+
+TEST(Judge, AnAnswerToThePreviousInputsIsToldAsOne) {
+  JudgeClient judge(settings());
+  const auto fresh = [&](const char* module, const char* case_id) {
+    for (const CheckResult& result : bad::check(judge, module, case_id).checks) {
+      if (result.check == "fresh") return result.outcome;
+    }
+    return Outcome::skipped;
+  };
+  EXPECT_EQ(fresh("pointer_cache", kNormal), Outcome::fail);
+  EXPECT_EQ(fresh("swallow_nan", kNaN), Outcome::pass) << "wrong, and of these inputs";
+}
+
+// The largest of thousands of numbers below 1 rounds to 1 in 8 bits: right, and it proves little.
+TEST(Judge, ARightAnswerThatIsAllTheSameIsMistrusted) {
+  JudgeClient judge(settings());
+  const auto kernel = judge.load(bad::kBuild / "modules/reduce_simd.so").at(0);
+  const OpRegistry ops = make_op_registry();
+  const auto verdict = [&](const char* case_id) { return concluded(judge.check(kernel, ops.parse_case(case_id))); };
+  const Record same = verdict("reduce:kind=max,outer=8,n=4096,inner=8,dtype=bf16,fill=uniform");
+  EXPECT_EQ(same.verdict, Verdict::mistrusted) << details(same);
+  EXPECT_EQ(same.reason, "trust: 64 of 64 elements of y are 1") << details(same);
+  const Record varied = verdict("reduce:kind=max,outer=8,n=4096,inner=8,dtype=bf16");
+  EXPECT_EQ(varied.verdict, Verdict::pass) << details(varied);
 }
 
 TEST(Judge, ACaseThatFitsAddressesButNotMemoryIsNotBegun) {

@@ -12,6 +12,7 @@
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr const char* kClean = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
@@ -29,6 +30,21 @@ class SanitizedJudge : public ::testing::Test {
     settings.sanitizer_program = ASSAY_SOURCE_DIR "/harness/tests/stand_in_sanitizer";
     JudgeClient judge(settings);
     return bad::check(judge, module, case_id);
+  }
+  // Of the judge about a good kernel, under a tool that does only what the script says.
+  std::string error_under(const std::string& script) {
+    const std::filesystem::path tool = scratch_.path / "compute-sanitizer";
+    std::ofstream(tool) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+    JudgeSettings settings = bad::settings(Device::cpu, 2);
+    settings.sanitizer = Sanitizer::memcheck;
+    settings.sanitizer_program = tool;
+    JudgeClient judge(settings);
+    try {
+      return "a record: " + bad::details(bad::check(judge, "good", bad::kNormal));
+    } catch (const Error& e) {
+      return e.what();
+    }
   }
   std::string arguments() const {
     std::ifstream in(file_.string() + ".arguments");
@@ -84,6 +100,19 @@ TEST_F(SanitizedJudge, OneCasesLogSaysNothingOfTheNext) {
 
 TEST_F(SanitizedJudge, ALogWithoutASummaryIsAnErrorNotAPass) {
   EXPECT_THROW(check("good", Sanitizer::memcheck, "========= COMPUTE-SANITIZER\n"), Error);
+}
+
+// Nor is it the kernel's failure.
+TEST_F(SanitizedJudge, AToolThatStartsNothingIsAnErrorThatSaysWhatItPrinted) {
+  EXPECT_THAT(
+      error_under("echo no device that I know; exit 9"),
+      AllOf(HasSubstr("memcheck did not start a worker: it exited with status 9"), HasSubstr("no device that I know")));
+}
+
+TEST_F(SanitizedJudge, AToolThatDoesNotEndWithItsWorkerIsEndedAndAnErrorToo) {
+  // The last two of its arguments are the worker's.
+  EXPECT_THAT(error_under("while [ $# -gt 2 ]; do shift; done; \"$@\"; sleep 600"),
+              HasSubstr("memcheck did not watch to the end"));
 }
 
 TEST_F(SanitizedJudge, AnEndThatTheToolExplainsHasItsVerdictAnotherItsOwn) {

@@ -142,6 +142,17 @@ TEST(SanitizerLog, CutOffAnywhereItNeverTurnsClean) {
   }
 }
 
+TEST(SanitizerLog, ALaterSummaryTakesNothingBack) {
+  const SanitizerReport errors = read_sanitizer_log(
+      "========= Something new\n========= ERROR SUMMARY: 2 errors\n========= ERROR SUMMARY: 0 errors\n");
+  EXPECT_EQ(errors.findings, 2);
+  const SanitizerReport races = read_sanitizer_log(
+      "========= RACECHECK SUMMARY: 3 hazards displayed (1 error, 2 warnings)\n"
+      "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n");
+  EXPECT_EQ(races.findings, 1);
+  EXPECT_EQ(races.warnings, 2);
+}
+
 TEST(SanitizerLog, WhatItIsNotAnswerableForStaysOneLine) {
   const std::string name = "k\x01\t\xff<" + std::string(5000, 'x') + ">";
   const SanitizerReport report =

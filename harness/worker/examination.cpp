@@ -1,6 +1,7 @@
 #include "worker/examination.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/error.h"
 #include "worker/load.h"
@@ -17,7 +18,7 @@ constexpr int kCrowdedLaunches = 20;
 // What steady launches may gain in all before it counts as growth: bookkeeping of threads that start late.
 constexpr int64_t kHeapSlack = 64 << 10;
 constexpr int64_t kResidentSlack = 16 << 20;
-constexpr int64_t kDeviceSlack = 16 << 20;  // others may use the device too: it must also grow with most launches
+constexpr int64_t kDeviceSlack = 16 << 20;  // others may take memory at that moment: most launches must grow it
 // Far from the seeds that cases use.
 constexpr uint64_t kStaleSeed = 1000003;
 constexpr uint64_t kPerturbedSeed = 7000001;
@@ -116,7 +117,7 @@ class Examination : public Steps {
     contract_ = trial.contract();
     tensors_ = trial.tensors();
     outputs_ = trial.outputs();
-    trial.map();
+    map(trial);
     if (!base_launches(trial)) return;
     repeats(trial);
     under_load(trial);
@@ -178,28 +179,26 @@ class Examination : public Steps {
   void repeats(Trial& trial) {
     constexpr int kLaunches = kRepeats - 2;
     int growing = 0, allocating = 0, device_growing = 0;
-    int64_t heap_at_start = 0, heap = 0, device_at_start = 0, device = 0;
+    int64_t heap_at_start = 0, heap = 0, device_growth = 0;
     const auto resident_at_start = static_cast<int64_t>(own_memory(court_.first->pid()));
     for (int i = 0; i < kLaunches; ++i) {
       const Outputs repeat = launch(trial, i % 2 == 0 ? Poison::first : Poison::second);
       compare("same-run", repeat, ASSAY_SAME_RUN, "launch " + std::to_string(i + 3));
       const LaunchCost& cost = trial.cost();
       if (i == 0) heap_at_start = cost.outstanding;
-      if (i == 0) device_at_start = cost.device_memory;
       if (i > 0 && cost.outstanding > heap) ++growing;
-      if (i > 0 && cost.device_memory > device) ++device_growing;
+      if (cost.device_growth > 0) ++device_growing;
       if (cost.allocations > 0) ++allocating;
       heap = cost.outstanding;
-      device = cost.device_memory;
+      device_growth += cost.device_growth;
     }
     const int64_t grown = heap - heap_at_start;
     const int64_t resident = static_cast<int64_t>(own_memory(court_.first->pid())) - resident_at_start;
     sheet_.record.resident_growth_bytes = resident;
-    if (device - device_at_start > kDeviceSlack && device_growing > kLaunches / 2) {
+    if (device_growth > kDeviceSlack && device_growing > kLaunches / 2) {
       sheet_.set("growth", Outcome::fail,
                  "over " + std::to_string(kLaunches) + " launches the device's memory in use grew " +
-                     std::to_string(device_growing) + " times, by " + std::to_string(device - device_at_start) +
-                     " bytes");
+                     std::to_string(device_growing) + " times, by " + std::to_string(device_growth) + " bytes");
     } else if (grown > kHeapSlack || resident > kResidentSlack || (grown > 0 && growing > kLaunches / 2)) {
       sheet_.set("growth", Outcome::fail,
                  "over " + std::to_string(kLaunches) + " launches the heap grew by " + std::to_string(grown) +
@@ -291,7 +290,7 @@ class Examination : public Steps {
       refuse("accepts this case, but not " + how + ": " + trial.refusal());
       return;
     }
-    trial.map();
+    map(trial);
     fill(trial, seed());
     compare(check, launch(trial, Poison::second), promise, how);
     if (!worth_holding_up(trial)) return;
@@ -308,7 +307,7 @@ class Examination : public Steps {
     if (!trial.refusal().empty()) {
       return sheet_.set(check, Outcome::not_applicable, "the kernel refuses it " + how + ": " + trial.refusal());
     }
-    trial.map();
+    map(trial);
     fill(trial, seed());
     for (size_t i = 0; i < tensors_.size(); ++i) {
       const Content* whole = base.inputs()[i];
@@ -351,18 +350,34 @@ class Examination : public Steps {
 
   // ---- probes that change the inputs ----
 
+  // The case planned once more, after others took its memory, and filled anew: what is changed of it lasts until the
+  // next call.
+  Trial& once_more(uint64_t from) {
+    if (!again_) {
+      again_.emplace(plan(*court_.first, case_, setting_));
+      map(*again_);
+    }
+    fill(*again_, from);
+    return *again_;
+  }
+
   void sensitivity() {
     const std::vector<Sensitivity> perturbations = op_.sensitivities(case_);
     int seen = 0;
     std::string refused;
     for (const Sensitivity& p : perturbations) {
-      Trial trial = plan(*court_.first, p.changed.value_or(case_), setting_);
-      if (!trial.refusal().empty()) {
-        refused = "; " + p.what + " is refused: " + trial.refusal();
-        continue;
+      std::optional<Trial> other;
+      if (p.changed) {
+        again_.reset();  // the other case takes its memory
+        other.emplace(plan(*court_.first, *p.changed, setting_));
+        if (!other->refusal().empty()) {
+          refused = "; " + p.what + " is refused: " + other->refusal();
+          continue;
+        }
+        map(*other);
+        fill(*other, seed());
       }
-      trial.map();
-      fill(trial, seed());
+      Trial& trial = other ? *other : once_more(seed());
       if (!p.tensor.empty()) trial.refill(index_of(p.tensor), seed() + kPerturbedSeed);
       ++seen;
       if (difference(base_, launch(trial, Poison::first)).empty()) {
@@ -379,9 +394,7 @@ class Examination : public Steps {
       const TensorSpec input = tensors_[index_of(r.input)];
       const int64_t rows = input.shape[static_cast<size_t>(r.input_axis)];
       if (rows < 2 || !input.is_read || !is_float(input.dtype)) continue;
-      Trial trial = plan(*court_.first, case_, setting_);
-      trial.map();
-      fill(trial, seed());
+      Trial& trial = once_more(seed());
       const int64_t row = rows / 2;
       trial.set_nan(index_of(r.input), slice_of(input, r.input_axis, row));
       const Outputs got = launch(trial, Poison::first);
@@ -405,9 +418,7 @@ class Examination : public Steps {
     constexpr int kPower = 2;
     int64_t seen = 0;
     for (const ScaleRelation& r : op_.scale_relations(case_)) {
-      Trial trial = plan(*court_.first, case_, setting_);
-      trial.map();
-      fill(trial, seed());
+      Trial& trial = once_more(seed());
       trial.scale(index_of(r.input), kPower);
       const Outputs got = launch(trial, Poison::first);
       const size_t output = output_position(r.output);
@@ -425,9 +436,7 @@ class Examination : public Steps {
   void more_seeds() {
     for (int64_t i = 1; i < case_.integer("seeds"); ++i) {
       const uint64_t other = seed() + static_cast<uint64_t>(i);
-      Trial trial = plan(*court_.first, case_, setting_);
-      trial.map();
-      fill(trial, other);
+      Trial& trial = once_more(other);
       const Outputs got = launch(trial, Poison::first);
       const auto expectation = expect(trial, other);
       std::vector<ErrorSummary> errors;
@@ -439,6 +448,8 @@ class Examination : public Steps {
       note_seed(other, errors);
     }
   }
+
+  std::optional<Trial> again_;
 };
 
 }  // namespace

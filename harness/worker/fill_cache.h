@@ -27,8 +27,6 @@ class FillCache {
     if (bytes > 0) std::memcpy(first_element, content.data(), bytes);
   }
 
-  void clear() { contents_.clear(); }
-
  private:
   // Strides matter: elements of a packed tensor may lie in another order than the logical one.
   static std::string key_of(const TensorSpec& t, uint64_t seed) {

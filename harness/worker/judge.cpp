@@ -3,8 +3,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "core/error.h"
 #include "load/elf.h"
@@ -74,6 +76,8 @@ class Judge {
   json load(const std::string& file) {
     turn_to(file);
     json answer = describe_module(file);
+    note_libraries(first_.pid(), true);
+    brought_.try_emplace(file, libraries_of_module());
     const std::string hash = code_hash_of(file);
     for (json& kernel : answer.at("kernels")) {
       kernel["module"] = file;
@@ -145,8 +149,10 @@ class Judge {
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
     const Op& op = ops_.named(info.op);
     const Court court{&settings_, &first_, &second_, &timing_, &memory(), &laboratory(op, c)};
-    if (!settings_.sanitizer) return {{"record", to_json(examine(court, info, op, c))}};
-    return {{"record", to_json(examine_sanitized(court, correctness_environment(), info, op, c))}};
+    Record record = settings_.sanitizer ? examine_sanitized(court, correctness_environment(), info, op, c)
+                                        : examine(court, info, op, c);
+    record.late_libraries = late_libraries();
+    return {{"record", to_json(record)}};
   }
 
   json sample(const json& message) {
@@ -195,6 +201,29 @@ class Judge {
     }
   }
 
+  // Of those of the module in hand.
+  std::set<std::string> libraries_of_module() const {
+    const std::string module = std::filesystem::path(module_).filename();
+    std::set<std::string> all;
+    for (const auto& [path, library] : libraries_) {
+      if (std::find(library.modules.begin(), library.modules.end(), module) != library.modules.end()) {
+        all.insert(identity(library));
+      }
+    }
+    return all;
+  }
+
+  // A module may load what it computes with at its first launch: bits are of that as well.
+  std::vector<std::string> late_libraries() {
+    for (const Subject* subject : {&first_, &second_}) {
+      if (subject->running()) note_libraries(subject->pid(), true);
+    }
+    const std::set<std::string> all = libraries_of_module(), &brought = brought_.at(module_);
+    std::vector<std::string> late;
+    std::set_difference(all.begin(), all.end(), brought.begin(), brought.end(), std::back_inserter(late));
+    return late;
+  }
+
   json libraries() {
     for (Subject* subject : {&first_, &second_, &timing_}) {
       if (subject->running()) note_libraries(subject->pid(), subject != &timing_);
@@ -216,7 +245,8 @@ class Judge {
   std::string laboratory_case_;
   std::string module_;  // the correctness workers are for
   std::map<std::string, KernelInfo> kernels_;
-  std::map<std::string, LoadedLibrary> libraries_;  // by path
+  std::map<std::string, LoadedLibrary> libraries_;        // by path
+  std::map<std::string, std::set<std::string>> brought_;  // by module: what it mapped when it was first loaded
 };
 
 }  // namespace
@@ -260,7 +290,7 @@ void serve_judge(int socket, const OpRegistry& ops) {
       channel.send(answer);
     }
   } catch (const ChannelClosed&) {
-    // The coordinator is done.
+    return;  // the coordinator is done
   }
 }
 

@@ -1,7 +1,6 @@
 #include "worker/manner.h"
 
 #include <array>
-#include <chrono>
 #include <optional>
 
 #include "core/error.h"
@@ -11,14 +10,9 @@ namespace assay {
 namespace {
 
 using nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::array<std::string_view, 6> kNames{"plain",       "held_up",  "other_stream",
                                                  "beside_load", "replayed", "blocked"};
-
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 json to_json(const Captured& captured) {
   json kernels = json::array();
@@ -33,15 +27,12 @@ json to_json(const Captured& captured) {
   return {{"why_not", captured.why_not}, {"kernels", kernels}, {"allocations", captured.allocations}};
 }
 
-json answer_for(const char* error, double launch_us) {
-  return error != nullptr ? json{{"failed", error}} : json{{"launch_us", launch_us}};
-}
+json answer_for(const char* error) { return error != nullptr ? json{{"failed", error}} : json::object(); }
 
 json launch_blocked(WorkerDevice& device, std::unique_ptr<HeldStream>& held, const LaunchOn& launch) {
   held = std::make_unique<HeldStream>(device);
-  const auto start = Clock::now();
   const char* error = launch(device.stream());
-  json answer = answer_for(error, microseconds_since(start));
+  json answer = answer_for(error);
   const bool waited = !held->all_queued();
   if (!waited) device.let_strays_finish();
   if (error != nullptr) finish_blocked(device, held);
@@ -65,14 +56,13 @@ json launch_in(Manner manner, WorkerDevice& device, std::unique_ptr<HeldStream>&
   if (manner == Manner::replayed) {
     const Captured captured = device.capture_and_replay([&] { return launch(device.stream()); });
     device.wait();
-    return {{"launch_us", 0.0}, {"graph", to_json(captured)}};
+    return {{"graph", to_json(captured)}};
   }
   void* const stream = manner == Manner::other_stream ? device.other_stream() : device.stream();
   if (manner == Manner::beside_load) device.queue_load();
   std::optional<HoldUps> hold_ups;
   if (manner == Manner::held_up) hold_ups.emplace();
-  const auto start = Clock::now();
-  json answer = answer_for(launch(stream), microseconds_since(start));
+  json answer = answer_for(launch(stream));
   hold_ups.reset();
   device.wait();
   return answer;

@@ -25,7 +25,7 @@ Manner manner_named(std::string_view name);  // throws Error
 using LaunchOn = std::function<const char*(void* stream)>;
 
 // Carries it out and, but for `blocked`, waits until the work is done; `held` is then what holds the stream. The answer
-// has "failed", or "launch_us" and what the manner shows: "waited" (a blocked launch did not return by itself) or
+// has "failed", or what the manner shows: "waited" (a blocked launch did not return by itself) or
 // "graph" {"why_not", "kernels": [...], "allocations"}. Throws DeviceLost.
 nlohmann::json launch_in(Manner manner, WorkerDevice& device, std::unique_ptr<HeldStream>& held,
                          const LaunchOn& launch);

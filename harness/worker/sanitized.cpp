@@ -56,6 +56,17 @@ std::string content_of(const fs::path& file) {
   return text.str();
 }
 
+// Before the worker has anything of a kernel's: a tool that cannot run a program at all says nothing about one.
+void start(Subject& subject, Sanitizer tool, const fs::path& log) {
+  try {
+    subject.ask({{"do", "forget"}, {"blocks", nlohmann::json::array()}});
+  } catch (const ProcessLost& lost) {
+    const std::string trouble = read_sanitizer_log(content_of(log)).trouble;
+    throw Error("compute-sanitizer " + std::string(name_of(tool)) + " did not start a worker: it " + lost.what() +
+                (trouble.empty() ? "" : ": " + trouble) + "; it printed: '" + subject.output_tail() + "'");
+  }
+}
+
 class SanitizedLaunch : public Steps {
  public:
   SanitizedLaunch(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c)
@@ -103,7 +114,7 @@ class SanitizedLaunch : public Steps {
     for (const auto& [key, value] : trial.selection().items()) {
       sheet_.record.selection[key] = value.get<std::string>();
     }
-    trial.map();
+    map(trial);
     fill(trial, seed());
     launch(trial, Poison::first);
     sheet_.pass_if_unset("launch");
@@ -142,6 +153,7 @@ Record examine_sanitized(Court court, const std::vector<std::pair<std::string, s
   const OwnFolder folder;
   Subject subject(settings, environment, under(*settings.sanitizer, settings.sanitizer_program, folder.log()));
   court.first = &subject;
+  start(subject, *settings.sanitizer, folder.log());
   return SanitizedLaunch(court, kernel, op, c).run(*settings.sanitizer, folder.log());
 }
 

@@ -27,6 +27,11 @@ Trial Steps::plan(Subject& subject, const Case& c, const Trial::Setting& setting
   return Trial(subject, *court_.memory, *court_.laboratory, kernel_, op_, c, setting);
 }
 
+void Steps::map(Trial& trial) {
+  const Stopwatch watch(sheet_.record, "map");
+  trial.map();
+}
+
 void Steps::fill(Trial& trial, uint64_t from) {
   const Stopwatch watch(sheet_.record, "fill");
   trial.fill(from);

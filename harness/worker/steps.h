@@ -41,6 +41,7 @@ class Steps {
 
   uint64_t seed() const { return static_cast<uint64_t>(case_.integer("seed")); }
   Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting);
+  void map(Trial& trial);
   void fill(Trial& trial, uint64_t from);
   Outputs launch(Trial& trial, Poison poison, Manner manner = Manner::plain);
   // What the oracle says of it, added to the truth.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -68,12 +69,12 @@ void Subject::share(const Memory& memory, const std::vector<Region>& regions) {
 
 void Subject::let_go_of_memory() {
   if (!running() || shared_.empty()) return;
+  const auto all = std::exchange(shared_, {});
   try {
-    ask({{"do", "forget"}, {"blocks", shared_}});
+    ask({{"do", "forget"}, {"blocks", all}});
   } catch (const ProcessLost&) {
-    // It has let go of everything.
+    return;  // so it has let go of everything
   }
-  shared_.clear();
 }
 
 void Subject::finish() {

@@ -1,7 +1,6 @@
 #include "worker/trial.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "core/error.h"
@@ -73,7 +72,7 @@ Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const Ker
                              {"kernel", kernel.name},
                              {"call", call_to_json(c, tensors_, layout_, setting.threads)}});
   if (const auto why = answer.find("unavailable"); why != answer.end()) {
-    refusal_ = "not available on this machine: " + why->get<std::string>();
+    refusal_ = std::string(kNotAvailable) + why->get<std::string>();
     available_ = false;
     return;
   }
@@ -259,9 +258,8 @@ Outputs Trial::launch(Poison poison, Manner manner) {
   if (const auto failed = answer.find("failed"); failed != answer.end()) {
     throw LaunchFailed("launch: " + failed->get<std::string>());
   }
-  cost_ = {answer.at("launch_us"),   answer.value("others_us", std::numeric_limits<double>::infinity()),
-           answer.at("counted"),     answer.at("allocations"),
-           answer.at("outstanding"), answer.at("device_memory")};
+  cost_ = {answer.value("others_us", std::numeric_limits<double>::infinity()), answer.at("counted"),
+           answer.at("allocations"), answer.at("outstanding"), answer.at("device_growth")};
   if (manner == Manner::replayed) cost_.graph = answer.at("graph");
   if (manner == Manner::blocked) {
     cost_.waited = answer.at("waited");

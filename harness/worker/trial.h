@@ -21,12 +21,11 @@ using Outputs = std::vector<Content>;
 
 // What one launch cost, and what its manner showed (worker/manner.h).
 struct LaunchCost {
-  double launch_us = 0;
   double others_us = 0;  // processor time of the worker's other threads; unlimited where that is not known
   bool counted = false;  // whether allocations are known
   int64_t allocations = 0;
   int64_t outstanding = 0;    // bytes of heap the worker holds
-  int64_t device_memory = 0;  // bytes in use on the device, the judge's included; of plain launches
+  int64_t device_growth = 0;  // of a plain launch: bytes of the device's memory in use after it, less those before it
   bool waited = false;        // blocked: it did not return before its stream was let go
   std::string touched;        // blocked: a tensor that changed all the same
   nlohmann::json graph;       // replayed

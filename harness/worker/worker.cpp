@@ -236,6 +236,8 @@ class Worker {
     Allocations before, after;
     double others_us = 0;
     device().bring_in();
+    const bool looks = manner == Manner::plain;
+    const int64_t in_use = looks ? device().memory_in_use() : 0;
     json answer = launch_in(manner, device(), held_, [&](void* stream) {
       before = allocations();
       const Others others;
@@ -248,7 +250,7 @@ class Worker {
     answer["counted"] = after.counted;
     answer["allocations"] = after.calls - before.calls;
     answer["outstanding"] = after.outstanding;
-    answer["device_memory"] = manner == Manner::plain ? device().memory_in_use() : 0;
+    answer["device_growth"] = looks ? device().memory_in_use() - in_use : 0;
     return answer;
   }
 

@@ -6,7 +6,7 @@ const char* launch(const assay::Call& c) {
   bad::reduce(c);
   const auto y = c.out<float>("y");
   const bool aligned = reinterpret_cast<uintptr_t>(y.data()) % 4096 == 0;
-  if (aligned && y.size() > 0 && y.data()[0] == 0) y.data()[0] = -y.data()[0];
+  if (aligned) bad::negate_first_zero(c);
   return nullptr;
 }
 }  // namespace

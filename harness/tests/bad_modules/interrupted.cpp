@@ -29,8 +29,7 @@ const char* launch(const assay::Call& c) {
   interrupted() = false;
   bad::reduce(c);
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  const auto y = c.out<float>("y");
-  if (interrupted() && y.size() > 0 && y.data()[0] == 0) y.data()[0] = -y.data()[0];
+  if (interrupted()) bad::negate_first_zero(c);
   return nullptr;
 }
 }  // namespace

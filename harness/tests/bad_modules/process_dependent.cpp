@@ -15,9 +15,8 @@ bool is_second_process() {
 }
 const char* launch(const assay::Call& c) {
   bad::reduce(c);
-  const auto y = c.out<float>("y");
   static const bool second = is_second_process();
-  if (second && y.size() > 0 && y.data()[0] == 0) y.data()[0] = -y.data()[0];
+  if (second) bad::negate_first_zero(c);
   return nullptr;
 }
 }  // namespace

@@ -4,8 +4,7 @@
 namespace {
 const char* launch(const assay::Call& c) {
   bad::reduce(c);
-  const auto y = c.out<float>("y");
-  if (c.threads() % 2 == 1 && y.size() > 0 && y.data()[0] == 0) y.data()[0] = -y.data()[0];
+  if (c.threads() % 2 == 1) bad::negate_first_zero(c);
   return nullptr;
 }
 }  // namespace

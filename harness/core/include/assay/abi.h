@@ -192,7 +192,8 @@ typedef struct assay_kernel {
 
   /* Says what was chosen, one key and value at a time. Known keys: "algorithm", "isa", "tile", "stages", "split_k",
    * "reduction", "chosen" (by a dispatcher), "reason", "fallback" (what was wanted instead), "fallback_reason",
-   * "candidate.NAME" ("eligible" or the refusal). Others are recorded as they come. */
+   * "candidate.NAME" ("eligible", "eligible by its contract, not asked", or the refusal). Others are recorded as they
+   * come. */
   void (*describe)(const void* plan, assay_describe_sink emit, void* sink);
 } assay_kernel;
 

@@ -66,6 +66,12 @@ inline constexpr assay_contract kContract{
     .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_ALIGNMENT | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD,
     .arithmetic = {.accumulator = ASSAY_ACC_F32, .depth_divisor = 32, .depth_constant = 8}};
 
+inline constexpr assay_contract kContractWithWorkspace = [] {
+  assay_contract contract = kContract;
+  contract.workspace_limit = 4096;
+  return contract;
+}();
+
 }  // namespace bad
 
 // A launch of one kernel, written where `kernel_` is a __global__ function of a Problem.
@@ -75,4 +81,15 @@ inline constexpr assay_contract kContract{
     kernel_<<<bad::blocks_for(p), bad::kThreads, 0, static_cast<cudaStream_t>(c.stream())>>>(p); \
     return assay::last_launch_error();                                                           \
   }
+// The same of a Problem and the workspace, a pointer to `type_`.
+#define BAD_LAUNCH_WITH_WORKSPACE(kernel_, type_)                                             \
+  const char* launch(const assay::Call& c) {                                                  \
+    const bad::Problem p = bad::problem(c);                                                   \
+    kernel_<<<bad::blocks_for(p), bad::kThreads, 0, static_cast<cudaStream_t>(c.stream())>>>( \
+        p, static_cast<type_*>(c.workspace()));                                               \
+    return assay::last_launch_error();                                                        \
+  }
 #define BAD_KERNEL(launch_) ASSAY_KERNEL(reduce, bad, .target = "cuda", .launch = (launch_), .contract = bad::kContract)
+#define BAD_KERNEL_WITH_WORKSPACE(workspace_, launch_)                                        \
+  ASSAY_KERNEL(reduce, bad, .target = "cuda", .workspace = (workspace_), .launch = (launch_), \
+               .contract = bad::kContractWithWorkspace)

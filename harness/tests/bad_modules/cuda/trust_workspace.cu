@@ -2,22 +2,12 @@
 #include "base.cuh"
 
 namespace {
-constexpr assay_contract with_workspace() {
-  assay_contract contract = bad::kContract;
-  contract.workspace_limit = 4096;
-  return contract;
-}
 __global__ void kernel(bad::Problem p, float* workspace) {
   if (bad::has_element(p, bad::thread())) {
     bad::element(p, bad::thread()) = bad::maximum(p, bad::thread()) + workspace[bad::thread() % 8];
   }
 }
-const char* launch(const assay::Call& c) {
-  const bad::Problem p = bad::problem(c);
-  kernel<<<bad::blocks_for(p), bad::kThreads, 0, static_cast<cudaStream_t>(c.stream())>>>(
-      p, static_cast<float*>(c.workspace()));
-  return assay::last_launch_error();
-}
+BAD_LAUNCH_WITH_WORKSPACE(kernel, float)
 assay_workspace workspace(const assay::Call&) { return {.bytes = 64, .alignment = 64, .init = ASSAY_WORKSPACE_ANY}; }
 }  // namespace
-ASSAY_KERNEL(reduce, bad, .target = "cuda", .workspace = workspace, .launch = launch, .contract = with_workspace())
+BAD_KERNEL_WITH_WORKSPACE(workspace, launch)
