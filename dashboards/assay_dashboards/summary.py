@@ -37,7 +37,7 @@ def summary(view: View) -> str:
         + (f", filter {code(asked['filter'])}" if asked["filter"] else "")
         + f" on {code(view.processor)}; exit code {view.exit_code}.",
     ]
-    blocks = [head, _failures(view), _findings(view), _left_out(view), _latencies(view)]
+    blocks = [head, _failures(view), _findings(view), _not_run(view), _left_out(view), _latencies(view)]
     lines, size, dropped = [], 0, 0
     for line in (line for block in blocks if block for line in [*block, ""]):
         if size + len(line) + 1 > LONGEST - 200:
@@ -77,6 +77,13 @@ def _findings(view):
     lines = ["### Findings", ""]
     lines += [f"- {code(kind, 40)} {code(text, 300)}" for kind, text in view.findings[:_MOST_FINDINGS]]
     return lines + _rest(_MOST_FINDINGS, view.findings)
+
+
+def _not_run(view):
+    if not view.not_run:
+        return []
+    lines = [f"- target {code(target, 20)}: {code(', '.join(names), 600)}" for target, names in view.not_run.items()]
+    return ["### Not run, for want of their device in this run", "", *lines]
 
 
 def _left_out(view):

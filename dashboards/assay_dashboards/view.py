@@ -111,10 +111,23 @@ class View:
         return f"incomplete: {len(self.records)} of {expected} records"
 
     @cached_property
+    def target(self):
+        """Of which device the judged kernels are, "cpu" or "cuda": a run has one. None where nothing was recorded."""
+        return next((record["target"] for record in self.records), None)
+
+    @cached_property
     def processor(self) -> str:
         """What the kernels ran on: the GPU's model where they are of target cuda, else the CPU's."""
-        on_gpu = any(kernel["target"] == "cuda" for kernel in self.run["kernels"])
-        return self.run["environment"].get("gpu.model" if on_gpu else "cpu.model", "unknown")
+        return self.run["environment"].get("gpu.model" if self.target == "cuda" else "cpu.model", "unknown")
+
+    @cached_property
+    def not_run(self) -> dict:
+        """Another device's target -> names of the kernels that were built for it, none of which this run judged."""
+        others = {}
+        for kernel in self.run["kernels"] if self.target else []:
+            if kernel["target"] != self.target:
+                others.setdefault(kernel["target"], []).append(f"{kernel['op']}/{kernel['name']}")
+        return others
 
     @cached_property
     def headline(self) -> str:

@@ -67,7 +67,7 @@ def record(kernel_id="gemm/simd:m=8,n=8,k=8,dtype=f32", verdict="pass", failed=N
         "reason": f"{failed}: {detail}" if failed else "", "checks": checks,
         "errors": [error_summary()], "seeds": [], "output_hash": "aa", "truth_hash": "bb",
         "selection": {"algorithm": "blocked", "isa": "avx2"}, "workspace_bytes": 0, "resident_growth_bytes": 0,
-        "interruptions": 0, "latency": [],
+        "interruptions": 0, "late_libraries": [], "latency": [],
         "seconds": {"fill": 0.001, "oracle": 0.004, "launch": 0.002, "check": 0.003},
         "repro": f"assay repro '{kernel_id}'",
     }  # fmt: skip

@@ -46,11 +46,25 @@ def test_index_puts_failures_first_with_owner_reason_and_repro(full_report):
 
 
 def test_what_the_kernels_ran_on_is_named(tmp_path):
-    environment = {"cpu.model": "A host", "gpu.model": "A GPU"}
-    on_gpu = {"environment": environment, "kernels": [kernel_entry(target="cuda")]}
-    assert "on `A GPU`" in summary(view_of(tmp_path / "gpu", [record()], **on_gpu))
-    assert "<dd>A GPU</dd>" in report(tmp_path / "page", [record()], **on_gpu)["index.html"]
-    assert "on `A host`" in summary(view_of(tmp_path / "cpu", [record()], environment=environment))
+    of_both = {
+        "environment": {"cpu.model": "A host", "gpu.model": "A GPU"},
+        "kernels": [kernel_entry(), kernel_entry(name="hopper", target="cuda")],
+    }
+    on_gpu = [record("gemm/hopper:m=1", target="cuda")]
+    assert "on `A GPU`" in summary(view_of(tmp_path / "gpu", on_gpu, **of_both))
+    assert "<dd>A GPU</dd>" in report(tmp_path / "page", on_gpu, **of_both)["index.html"]
+    assert "on `A host`" in summary(view_of(tmp_path / "cpu", [record()], **of_both))
+
+
+def test_kernels_of_a_device_that_the_run_had_not_are_told(tmp_path):
+    kernels = [kernel_entry(), kernel_entry(name="hopper", target="cuda"), kernel_entry(name="mma", target="cuda")]
+    index = report(tmp_path / "page", [record()], kernels=kernels)["index.html"]
+    assert "target <b>cuda</b>: gemm/hopper, gemm/mma" in index
+    assert "target `cuda`: `gemm/hopper, gemm/mma`" in summary(view_of(tmp_path / "cpu", [record()], kernels=kernels))
+    on_gpu = view_of(tmp_path / "gpu", [record("gemm/hopper:m=1", target="cuda")], kernels=kernels)
+    assert "target `cpu`: `gemm/simd`" in summary(on_gpu)
+    for nothing in (view_of(tmp_path / "one", [record()]), view_of(tmp_path / "none", [], kernels=kernels)):
+        assert "Not run" not in summary(nothing)
 
 
 def test_cases_left_out_are_told(tmp_path):
