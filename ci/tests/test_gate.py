@@ -22,7 +22,7 @@ case "$*" in
   *' --device cuda'*) device=cuda code=${CODE_ON_CUDA:-0} ;;
   *) device=cpu code=${CODE_ON_CPU:-0} ;;
 esac
-mkdir -p runs && ln -sfn "$device" runs/latest
+[ "$device" = "${NO_RUN_ON:-}" ] || { mkdir -p runs && ln -sfn "$device" runs/latest; }
 exit "$code"
 """,
 }
@@ -189,6 +189,13 @@ def test_a_base_that_does_not_build_is_no_verdict(tree):
     assert "the build of the base failed" in end.stderr
 
 
+def test_a_base_that_cannot_be_unpacked_is_no_verdict(tree):
+    (tree / "build-base").write_text("not a folder\n")
+    end = gate(tree, "--base-ref", "HEAD")
+    assert end.returncode == 4
+    assert "ran " not in end.stdout
+
+
 def judged_on(end):
     """The devices that runs were asked for, in their order; "" for a run that was not told."""
     lines = [line for line in end.stdout.splitlines() if line.startswith("ran ")]
@@ -203,6 +210,7 @@ def nvidia_smi(tree, script):
 
 SEES_ONE = "echo 'GPU 0: NVIDIA H200 (UUID: GPU-0)'\n"
 SEES_NONE = "echo 'No devices were found'\nexit 6\n"
+WARNS = "echo 'WARNING: infoROM is corrupted at gpu 0000:01:00.0'\n"
 FAILS = "echo 'NVIDIA-SMI has failed because it could not communicate with the NVIDIA driver.'\nexit 9\n"
 H200 = {"0000:01:00.0": ("0x10de", "0x030200")}
 ITS_SOUND = {"0000:01:00.1": ("0x10de", "0x040300")}
@@ -224,6 +232,7 @@ def machine(tree, files=(), pci=None):
         (["dev/nvidia0"], FAILS, H200),
         ([], SEES_ONE, {}),
         ([], SEES_ONE * 100_000, {}),  # more than a pipe holds
+        ([], WARNS + SEES_ONE, {}),
         ([], FAILS, ITS_SOUND | ANOTHER_MAKERS | H200),  # a broken driver
         ([], SEES_NONE, H200),
     ],
@@ -247,6 +256,7 @@ def test_where_there_is_a_gpu_both_devices_are_judged(tree, files, smi, pci):
         (["dev/nvidiactl", "dev/nvidia-uvm"], None, {}),  # of a driver that has no GPU
         ([], FAILS, {}),
         ([], SEES_NONE, ITS_SOUND | ANOTHER_MAKERS),
+        ([], "echo 'Failed to initialize NVML: GPU access blocked by the operating system'\nexit 17\n", {}),  # WSL
     ],
 )
 def test_where_there_is_none_the_cpu_alone_is_judged(tree, files, smi, pci):
@@ -282,6 +292,61 @@ def test_the_graver_of_both_codes_is_the_gates(tree, on_cpu, on_cuda):
     assert os.readlink(tree / "runs/latest") == graver
 
 
+def keep_an_older_run(tree):
+    (tree / "runs").mkdir()
+    (tree / "runs/latest").symlink_to("older")
+
+
+def latest(tree):
+    link = tree / "runs/latest"
+    return os.readlink(link) if link.is_symlink() else None
+
+
+@pytest.mark.parametrize("on_cuda", GRAVENESS[:-1])
+def test_a_cpu_run_that_ends_before_it_has_a_folder_leaves_no_link(tree, on_cuda):
+    machine(tree, ["dev/nvidia0"])
+    keep_an_older_run(tree)
+    end = gate(tree, CODE_ON_CPU="4", NO_RUN_ON="cpu", CODE_ON_CUDA=str(on_cuda))
+    assert (judged_on(end), end.returncode) == (["cpu", "cuda"], 4)
+    assert latest(tree) is None
+
+
+@pytest.mark.parametrize("on_cpu", GRAVENESS)
+def test_a_cuda_run_that_ends_before_it_has_a_folder_leaves_no_link(tree, on_cpu):
+    machine(tree, ["dev/nvidia0"])
+    keep_an_older_run(tree)
+    end = gate(tree, CODE_ON_CPU=str(on_cpu), CODE_ON_CUDA="4", NO_RUN_ON="cuda")
+    assert (judged_on(end), end.returncode) == (["cpu", "cuda"], 4)
+    assert latest(tree) is None
+
+
+def test_the_only_run_leaves_no_link_either_where_it_has_no_folder(tree):
+    keep_an_older_run(tree)
+    end = gate(tree, CODE_ON_CPU="4", NO_RUN_ON="cpu")
+    assert (judged_on(end), end.returncode) == ([""], 4)
+    assert latest(tree) is None
+
+
+def test_a_build_that_fails_leaves_no_link(tree):
+    keep_an_older_run(tree)
+    (tree.parent / "programs/ninja").write_text("#!/bin/sh\nexit 1\n")
+    assert gate(tree).returncode == 4
+    assert latest(tree) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--base"], "--base needs a folder"),
+        (["--base", "no/such"], "--base no/such: there is no such folder"),
+        (["--base-ref"], "--base-ref needs a ref"),
+    ],
+)
+def test_an_error_of_use_is_one_line_and_no_verdict(tree, arguments, line):
+    end = gate(tree, *arguments)
+    assert (end.returncode, end.stdout, end.stderr) == (4, "", f"gate: {line}\n")
+
+
 def test_an_interrupted_run_is_the_last(tree):
     machine(tree, ["dev/nvidia0"])
     end = gate(tree, CODE_ON_CPU="130")
@@ -293,3 +358,9 @@ def test_an_interrupted_run_is_the_last(tree):
 def test_arguments_for_one_run_get_one(tree, arguments):
     machine(tree, ["dev/nvidia0"])
     assert ran(tree, *arguments) == f"ran build/bin/assay gate --tier ci {' '.join(arguments)}"
+
+
+def test_the_run_to_resume_may_be_the_latest(tree):
+    keep_an_older_run(tree)
+    gate(tree, "--resume", "runs/latest", CODE_ON_CPU="4", NO_RUN_ON="cpu")
+    assert latest(tree) == "older"

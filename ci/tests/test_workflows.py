@@ -1,8 +1,10 @@
-"""Lints .github/: schema, known weaknesses, pinned actions, least privilege, no expression inside a script.
+"""Lints .github/: schema, known weaknesses, pinned actions, least privilege, no expression inside a script; what is
+tested when; and what the action publishes.
 
 Each of our own rules is a function from a parsed workflow to complaints, and has a sample that it complains about.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -99,24 +101,109 @@ def test_a_change_runs_without_privilege():
         assert "pull_request_target" not in load(path)["on"]
 
 
-def compiling_cuda(document):
-    """Jobs that compile the CUDA code and fail where it does not compile."""
+def running(document, command):
+    """Jobs that run the command whenever the workflow runs and fail where it fails, each with the base it is given."""
     for name, job in document["jobs"].items():
         for step in job["steps"]:
             bare = not ({"if", "continue-on-error"} & (job.keys() | step.keys()))
-            if bare and step.get("run") == "ci/test --cuda":
-                yield name
+            if bare and step.get("run") == command:
+                yield name, step.get("env", {}).get("ASSAY_BASE")
 
 
-def test_cuda_code_is_compiled_for_every_pull_request():
-    assert list(compiling_cuda(load(ROOT / ".github/workflows/gate.yml"))) == ["cuda"]
+def filters(document, event):
+    """What narrows the event down to some of its kind: paths, branches, types."""
+    return (document["on"][event] or {}).keys()
+
+
+def test_every_pull_request_is_tested_and_its_cuda_code_compiled():
+    gate = load(ROOT / ".github/workflows/gate.yml")
+    assert filters(gate, "pull_request") == set()
+    assert list(running(gate, "ci/test --cuda")) == [("cuda", None)]
+    assert list(running(gate, "ci/test")) == [("test", "${{ github.event.pull_request.base.sha }}")]
+
+
+def test_every_push_to_the_main_branch_is_tested_with_all_its_commits():
+    main = load(ROOT / ".github/workflows/main.yml")
+    assert main["on"] == {"push": {"branches": ["main"]}}
+    assert list(running(main, "ci/test")) == [("test", "${{ github.event.before }}")]
+    assert not [scope for scope in (main, *main["jobs"].values()) if "concurrency" in scope], "drops pushes that wait"
+
+
+def test_every_file_is_tidied_by_the_clock():
+    nightly = load(ROOT / ".github/workflows/nightly.yml")
+    assert nightly["on"]["schedule"]
+    assert list(running(nightly, "ci/test --all")) == [("test", None)]
 
 
 @pytest.mark.parametrize("excuse", ["if: false", "continue-on-error: true"])
-def test_a_job_that_may_fail_does_not_compile_cuda(excuse):
+def test_a_job_that_may_fail_does_not_count(excuse):
     step = "run: ci/test --cuda"
     excused = [f"{{a: {{{excuse}, steps: [{{{step}}}]}}}}", f"{{a: {{steps: [{{{step}, {excuse}}}]}}}}"]
-    assert [name for jobs in excused for name in compiling_cuda({"jobs": yaml.safe_load(jobs)})] == []
+    assert [name for jobs in excused for name in running({"jobs": yaml.safe_load(jobs)}, "ci/test --cuda")] == []
+
+
+@pytest.mark.parametrize(
+    "narrowing", ["paths: [harness/**]", "paths-ignore: ['*.md']", "branches: [main]", "types: [opened]"]
+)
+def test_a_filter_is_noticed(narrowing):
+    document = yaml.safe_load(f"{{'on': {{pull_request: {{{narrowing}}}}}}}")
+    assert list(filters(document, "pull_request")) == [narrowing.split(":")[0]]
+
+
+class Job:
+    """The step of the action that runs the gate, as a runner would start it, on a checkout whose gate is a script."""
+
+    def __init__(self, folder, gate):
+        checkout = folder / "change"
+        (checkout / "ci").mkdir(parents=True)
+        (checkout / "ci/gate").write_text("#!/bin/bash\n" + gate)
+        (checkout / "ci/gate").chmod(0o755)
+        for run in ["older", "new"]:
+            (checkout / f"runs/{run}/report").mkdir(parents=True)
+            (checkout / f"runs/{run}/report/summary.md").write_text(f"## Assay: {run}\n")
+        (checkout / "runs/latest").symlink_to("older")
+        (step,) = steps_of(load(ROOT / ".github/actions/assay-gate/action.yml"))
+        output, page = folder / "output", folder / "page.md"
+        environment = {"CHECKOUT": str(checkout), "BASE": "", "HISTORY": "", "TIER": "ci", "RUNNER_TEMP": str(folder)}
+        environment |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(page)}
+        command = ["bash", "-eo", "pipefail", "-c", step["run"]]
+        self.code = subprocess.run(command, cwd=folder, env=os.environ | environment).returncode
+        self.outputs = dict(line.split("=", 1) for line in output.read_text().splitlines())
+        self.page = page.read_text()
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 4])
+def test_the_action_publishes_the_run_and_its_verdict(tmp_path, code):
+    job = Job(tmp_path, f"ln -sfn new runs/latest\nexit {code}\n")
+    run = tmp_path / "change/runs/new"
+    assert (job.code, job.page) == (code, "## Assay: new\n")
+    assert job.outputs == {"run": str(run), "summary": str(run / "report/summary.md")}
+
+
+@pytest.mark.parametrize(("code", "told"), [(4, 4), (1, 1), (130, 130), (0, 4)])
+def test_the_action_says_that_there_is_no_run_and_is_red(tmp_path, code, told):
+    job = Job(tmp_path, f"exit {code}\n")
+    assert job.code == told
+    assert job.page.startswith("## Assay: no run\n") and f"exit {told}." in job.page
+    assert list(job.outputs) == ["summary"]
+    summary = Path(job.outputs["summary"])
+    assert (summary.name, summary.read_text()) == ("summary.md", job.page)
+
+
+def test_a_run_without_a_report_is_kept_and_red(tmp_path):
+    job = Job(tmp_path, "rm runs/new/report/summary.md\nln -sfn new runs/latest\n")
+    assert (job.code, job.outputs["run"]) == (4, str(tmp_path / "change/runs/new"))
+    assert job.page.startswith("## Assay: no run\n")
+
+
+def test_the_comment_is_the_summary_that_the_action_names():
+    def paths(file, action):
+        for step in steps_of(load(ROOT / ".github/workflows" / file)):
+            if step.get("uses", "").startswith(action) and step["with"]["name"] == "gate-summary":
+                yield step["with"]["path"]
+
+    assert list(paths("gate.yml", "actions/upload-artifact@")) == ["${{ steps.gate.outputs.summary }}"]
+    assert list(paths("comment.yml", "actions/download-artifact@")) == ["${{ runner.temp }}/summary"]
 
 
 BAD = """
