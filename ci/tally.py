@@ -12,9 +12,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 # CTest writes a test that asked to be skipped and one that could not be started alike, but for the message. Why it
-# asked stands in its output, in GoogleTest's form.
+# asked stands in its output, in GoogleTest's form, or after "skipped: " where a test only counts what is left out.
 SKIP_MESSAGES = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION_MATCHED")
-SKIPPED_BECAUSE = re.compile(r"^\S+:\d+: Skipped\n(.+)$", re.MULTILINE)
+SKIPPED_BECAUSE = re.compile(r"^(?:\S+:\d+: Skipped\n|skipped: )(.+)$", re.MULTILINE)
 
 
 def junit_outcomes(path):

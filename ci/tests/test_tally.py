@@ -26,6 +26,10 @@ tests/silent.cpp:7: Skipped
 
 [  SKIPPED ] silent (0 ms)</system-out>
   </testcase>
+  <testcase name="left_out" classname="left_out" status="notrun">
+    <skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+    <system-out>skipped: it takes minutes to compile</system-out>
+  </testcase>
   <testcase name="lost" classname="lost" status="notrun"><skipped message="Unable to find executable"/></testcase>
   <testcase name="off" classname="off" status="disabled"/>
 </testsuite>"""
@@ -49,8 +53,9 @@ def run(tmp_path, capsys, *files):
 def test_counts_and_names(tmp_path, capsys):
     code, lines = run(tmp_path, capsys, ("ctest.xml", CTEST), ("pytest.xml", PYTEST), ("checks.tsv", "ruff\tfailed\n"))
     assert code == 1
-    assert lines[-1] == "2 passed, 6 failed, 3 skipped"
+    assert lines[-1] == "2 passed, 6 failed, 4 skipped"
     assert "skipped: asked (the sanitizer owns malloc)" in lines
+    assert "skipped: left_out (it takes minutes to compile)" in lines
     assert "failed: silent (skipped without a reason)" in lines
     assert "failed: lost (Unable to find executable)" in lines
     assert "skipped: t.skipped (no browser)" in lines

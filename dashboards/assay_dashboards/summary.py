@@ -37,7 +37,15 @@ def summary(view: View) -> str:
         + (f", filter {code(asked['filter'])}" if asked["filter"] else "")
         + f" on {code(view.processor)}; exit code {view.exit_code}.",
     ]
-    blocks = [head, _failures(view), _findings(view), _not_run(view), _left_out(view), _latencies(view)]
+    blocks = [
+        head,
+        _failures(view),
+        _findings(view),
+        _not_run(view),
+        _not_available(view),
+        _left_out(view),
+        _latencies(view),
+    ]
     lines, size, dropped = [], 0, 0
     for line in (line for block in blocks if block for line in [*block, ""]):
         if size + len(line) + 1 > LONGEST - 200:
@@ -83,7 +91,17 @@ def _not_run(view):
     if not view.not_run:
         return []
     lines = [f"- target {code(target, 20)}: {code(', '.join(names), 600)}" for target, names in view.not_run.items()]
-    return ["### Not run, for want of their device in this run", "", *lines]
+    return ["### Of another device than this run's, and not judged in it", "", *lines]
+
+
+def _not_available(view):
+    if not view.not_available:
+        return []
+    lines = [
+        f"- {number} cases of {code(kernel, 60)}: {code(lack, 200)}"
+        for kernel, (number, lack) in view.not_available.items()
+    ]
+    return ["### Not judged, because this machine cannot run it", "", *lines]
 
 
 def _left_out(view):

@@ -21,6 +21,7 @@ SYMBOL_OF_VERDICT = {
 SYMBOL_OF_OUTCOME = {
     "pass": "✓", "fail": "✗", "weak": "≈", "no-baseline": "○", "not-applicable": "–", "skipped": "»",
 }  # fmt: skip
+_NOT_AVAILABLE = "not available on this machine: "  # so a reason begins: harness/record/record.h
 HEADLINE = {0: "Pass", 1: "Fail", 2: "Inconclusive", 3: "Invalid", 4: "Error"}
 
 
@@ -128,6 +129,16 @@ class View:
             if kernel["target"] != self.target:
                 others.setdefault(kernel["target"], []).append(f"{kernel['op']}/{kernel['name']}")
         return others
+
+    @cached_property
+    def not_available(self) -> dict:
+        """Kernel -> how many of its cases this machine cannot run, and what it lacks for the last of them."""
+        lacking = {}
+        for r in self.records:
+            if r["verdict"] == "unsupported" and r["reason"].startswith(_NOT_AVAILABLE):
+                name = f"{r['op']}/{r['kernel']}"
+                lacking[name] = (lacking.get(name, (0,))[0] + 1, r["reason"].removeprefix(_NOT_AVAILABLE))
+        return lacking
 
     @cached_property
     def headline(self) -> str:

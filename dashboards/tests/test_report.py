@@ -64,7 +64,21 @@ def test_kernels_of_a_device_that_the_run_had_not_are_told(tmp_path):
     on_gpu = view_of(tmp_path / "gpu", [record("gemm/hopper:m=1", target="cuda")], kernels=kernels)
     assert "target `cpu`: `gemm/simd`" in summary(on_gpu)
     for nothing in (view_of(tmp_path / "one", [record()]), view_of(tmp_path / "none", [], kernels=kernels)):
-        assert "Not run" not in summary(nothing)
+        assert "another device" not in summary(nothing)
+
+
+def test_kernels_that_the_machine_cannot_run_are_told(tmp_path):
+    def lacking(i):
+        return record(f"gemm/new:m={i}", "unsupported", reason="not available on this machine: needs <AVX9>")
+
+    records = [record(), lacking(1), lacking(2), record("gemm/odd:m=1", "unsupported", reason="odd m")]
+    index = report(tmp_path / "page", records)["index.html"]
+    assert "<li>2 cases of <b>gemm/new</b>: needs &lt;AVX9&gt;</li>" in index
+    told = summary(view_of(tmp_path / "view", records))
+    assert "- 2 cases of `gemm/new`: `needs <AVX9>`" in told
+    assert "gemm/odd" not in told
+    for said in (summary(view_of(tmp_path / "one", [record()])), report(tmp_path, [record()])["index.html"]):
+        assert "cannot run" not in said
 
 
 def test_cases_left_out_are_told(tmp_path):

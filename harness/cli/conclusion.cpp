@@ -112,6 +112,10 @@ void print_json(const Conclusion& conclusion) {
     left_out.push_back(
         {{"kernel", one.kernel}, {"cases", one.cases}, {"judged_by", one.judged_by}, {"reason", one.reason}});
   }
+  nlohmann::json not_available = nlohmann::json::array();
+  for (const auto& [kernel, lacking] : summary.not_available) {
+    not_available.push_back({{"kernel", kernel}, {"cases", lacking.first}, {"lacks", lacking.second}});
+  }
   const nlohmann::json document = {{"run", conclusion.run.string()},
                                    {"report", conclusion.report.string()},
                                    {"exit_code", conclusion.exit_code},
@@ -123,6 +127,7 @@ void print_json(const Conclusion& conclusion) {
                                    {"not_rigorous", coverage},
                                    {"failures", failures},
                                    {"findings", findings},
+                                   {"not_available", not_available},
                                    {"left_out", left_out}};
   fmt::print("{}\n", assay::print_json(document, 1));
 }

@@ -107,13 +107,14 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   std::vector<Finding> findings = expired_known_issues(setting.policy, today());
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   for (const std::string& missing : missing_checks(setting.policy)) add({{"removed", missing}});
-  const Approved approved = [&](const Record& record) { return goldens.approved(record); };
+  const Approvals approvals = [&](const Record& record) { return goldens.approval_of(record); };
   add(judged_nothing(records, is_whole_tree(options)));
-  add(no_longer_judged(records, approved));
+  add(no_longer_judged(records, approvals));
+  add(no_longer_compared(records, approvals));
   if (options.shard.count == 1) add(ops_left_out(setting.plan, options.device));
   if (options.command != "gate") return findings;
   add(stale_known_issues(setting.policy, history_of(setting), run, records));
-  add(grown(records, approved));
+  add(grown(records, approvals));
   if (is_whole_tree(options)) add(too_few_cases(setting.policy, options.tier, setting.plan.cases.size()));
   if (!setting.trees.base) return findings;
   const fs::path& base = setting.trees.base->path();

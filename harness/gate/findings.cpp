@@ -58,6 +58,23 @@ std::vector<std::string> registrations(const fs::path& file, const std::regex& l
   return names;
 }
 
+// One finding a kernel that has cases of which `what` says something: their number, and of the first what it says.
+std::vector<Finding> of_each_kernel(const std::vector<Record>& records,
+                                    const std::function<std::string(const Record&)>& what) {
+  std::map<std::string, std::pair<int64_t, std::string>> kernels;
+  for (const Record& record : records) {
+    const std::string said = what(record);
+    if (said.empty()) continue;
+    auto& [cases, first] = kernels[record.op + "/" + record.kernel];
+    if (cases++ == 0) first = said;
+  }
+  std::vector<Finding> findings;
+  for (const auto& [kernel, said] : kernels) {
+    findings.push_back({"coverage", kernel + ": " + std::to_string(said.first) + " cases " + said.second});
+  }
+  return findings;
+}
+
 }  // namespace
 
 std::vector<Finding> edited_files(const fs::path& base, const fs::path& change) {
@@ -160,39 +177,43 @@ std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool eac
   struct Count {
     int64_t cases = 0, refused = 0, not_available = 0;
   };
-  std::map<std::string, Count> kernels;
-  bool any_judged = false;
+  std::map<std::pair<std::string, std::string>, Count> kernels;  // by op and name
+  std::set<std::string> judged_ops;
   for (const Record& record : records) {
-    Count& count = kernels[record.op + "/" + record.kernel];
+    Count& count = kernels[{record.op, record.kernel}];
     ++count.cases;
-    any_judged = any_judged || record.verdict != Verdict::unsupported;
-    if (record.verdict != Verdict::unsupported) continue;
+    if (record.verdict != Verdict::unsupported) {
+      judged_ops.insert(record.op);
+      continue;
+    }
     ++count.refused;
     if (record.reason.starts_with(kNotAvailable)) ++count.not_available;
   }
   std::vector<Finding> findings;
-  if (!each && any_judged) return findings;
+  if (!each && !judged_ops.empty()) return findings;
   for (const auto& [kernel, count] : kernels) {
-    if (count.refused != count.cases || (any_judged && count.not_available == count.cases)) continue;
-    findings.push_back(
-        {"coverage", kernel + ": all " + std::to_string(count.cases) + " cases are unsupported; nothing was judged"});
+    const auto& [op, name] = kernel;
+    if (count.refused != count.cases || (judged_ops.contains(op) && count.not_available == count.cases)) continue;
+    findings.push_back({"coverage", op + "/" + name + ": all " + std::to_string(count.cases) +
+                                        " cases are unsupported; nothing was judged"});
   }
   return findings;
 }
 
-std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const Approved& approved) {
-  std::map<std::string, std::vector<const Record*>> kernels;
-  for (const Record& record : records) {
-    if (record.verdict != Verdict::unsupported || approved(record) == nullptr) continue;
-    kernels[record.op + "/" + record.kernel].push_back(&record);
-  }
-  std::vector<Finding> findings;
-  for (const auto& [kernel, cases] : kernels) {
-    findings.push_back({"coverage", kernel + ": " + std::to_string(cases.size()) +
-                                        " cases approved on this platform are unsupported now, such as " +
-                                        cases[0]->kernel_id + ": " + cases[0]->reason});
-  }
-  return findings;
+std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const Approvals& approvals) {
+  return of_each_kernel(records, [&](const Record& record) -> std::string {
+    if (record.verdict != Verdict::unsupported || approvals(record).line == nullptr) return "";
+    return "approved on this platform are unsupported now, such as " + record.kernel_id + ": " + record.reason;
+  });
+}
+
+std::vector<Finding> no_longer_compared(const std::vector<Record>& records, const Approvals& approvals) {
+  return of_each_kernel(records, [&](const Record& record) -> std::string {
+    const Approval approval = approvals(record);
+    if (record.verdict == Verdict::unsupported || approval.line == nullptr || approval.comparable()) return "";
+    return "approved on this platform were not compared with that, such as " + record.kernel_id + ": " +
+           approval.why_not();
+  });
 }
 
 std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device) {

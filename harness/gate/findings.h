@@ -38,13 +38,17 @@ std::vector<Finding> removed(const std::string& what, const std::vector<std::str
 std::vector<Finding> expired_known_issues(const Policy& policy, Date today);
 
 // Kernels all of whose records are `unsupported`: `each` names them one by one; otherwise only when all of them are.
-// One that lacks something of this machine is no finding beside others that were judged: nobody can mend that in the
-// change.
+// One that lacks something of this machine is no finding beside another of its op that was judged: nobody can mend that
+// in the change.
 std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool each);
 
 // Kernels with cases that were approved on this platform, and so were judged here, and that they refuse now: a claim
 // withdrawn is a check less.
-std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const Approved& approved);
+std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const Approvals& approvals);
+
+// Kernels with cases that were approved on this platform and were not compared with that, because a library was loaded
+// after the module that nothing was approved with.
+std::vector<Finding> no_longer_compared(const std::vector<Record>& records, const Approvals& approvals);
 
 // Ops of which nothing is planned, because each kernel selected is for another device.
 std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device);

@@ -28,7 +28,7 @@ class Goldens {
   // Throws UsageError naming the file and remedy for an op without a truth golden: its oracle would go unguarded.
   void require_truth(const std::set<std::string>& ops) const;
   void apply(const KernelInfo& kernel, Record& record) const;
-  const Observed* approved(const Record& record) const { return observed_.find(record).observed; }
+  Approval approval_of(const Record& record) const { return observed_.find(record); }
 
  private:
   std::filesystem::path folder_;

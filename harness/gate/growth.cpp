@@ -4,7 +4,7 @@
 
 namespace assay {
 
-std::vector<Finding> grown(const std::vector<Record>& records, const Approved& approved) {
+std::vector<Finding> grown(const std::vector<Record>& records, const Approvals& approvals) {
   struct Steepest {
     Growth growth;
     std::string case_id;
@@ -12,7 +12,7 @@ std::vector<Finding> grown(const std::vector<Record>& records, const Approved& a
   };
   std::map<std::pair<std::string, std::string>, Steepest> all;  // by kernel and quantity
   for (const Record& record : records) {
-    const Observed* before = approved(record);
+    const Observed* before = approvals(record).comparable();
     if (before == nullptr || record.output_hash.empty()) continue;
     for (const Growth& one : growth(before->resources, resources_of(record))) {
       Steepest& most = all[{record.op + "/" + record.kernel, one.what}];

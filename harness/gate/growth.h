@@ -10,6 +10,6 @@ namespace assay {
 
 // One finding a kernel and quantity: its steepest growth, in which case, and how many cases grew. A case nobody
 // approved, and one approved before these facts were kept, says nothing.
-std::vector<Finding> grown(const std::vector<Record>& records, const Approved& approved);
+std::vector<Finding> grown(const std::vector<Record>& records, const Approvals& approvals);
 
 }  // namespace assay

@@ -42,11 +42,11 @@ bool denied(const Record& record, std::string_view check) {
   return std::any_of(record.checks.begin(), record.checks.end(), is_it);
 }
 
-CheckResult bits_check(const Record& record, const ObservedGoldens::Found& found, uint32_t promises) {
+CheckResult bits_check(const Record& record, const Approval& approval, uint32_t promises) {
   constexpr uint32_t kNeeded = ASSAY_SAME_RUN | ASSAY_SAME_RESTART;
   const bool promised =
       (promises & kNeeded) == kNeeded && !denied(record, "same-run") && !denied(record, "same-restart");
-  if (const Observed* approved = found.observed; approved != nullptr) {
+  if (const Observed* approved = approval.comparable(); approved != nullptr) {
     const Observed now = observed_of(record);
     const std::string changed = changed_selection(*approved, now);
     if (!changed.empty()) return check_result("golden-bits", Outcome::fail, "selection: " + changed);
@@ -58,17 +58,17 @@ CheckResult bits_check(const Record& record, const ObservedGoldens::Found& found
   if (!promised) {
     return check_result("golden-bits", Outcome::not_applicable, "same-run and same-restart are not both promised");
   }
-  if (found.observed == nullptr) return check_result("golden-bits", Outcome::no_baseline, found.absent);
+  if (approval.comparable() == nullptr) return check_result("golden-bits", Outcome::no_baseline, approval.why_not());
   return check_result("golden-bits", Outcome::pass);
 }
 
-CheckResult statistical_check(const Record& record, const ObservedGoldens::Found& found) {
+CheckResult statistical_check(const Record& record, const Approval& approval) {
   if (record.seeds.size() < kLeastSeeds) {
     return check_result("statistical", Outcome::not_applicable,
                         fmt::format("{} seeds; {} are needed", std::max<size_t>(1, record.seeds.size()), kLeastSeeds));
   }
-  if (found.observed == nullptr) return check_result("statistical", Outcome::no_baseline, found.absent);
-  const StatisticalResult result = compare_statistics(found.observed->seeds, record.seeds);
+  if (approval.comparable() == nullptr) return check_result("statistical", Outcome::no_baseline, approval.why_not());
+  const StatisticalResult result = compare_statistics(approval.comparable()->seeds, record.seeds);
   if (result.outcome == Outcome::skipped) return check_result("statistical", Outcome::no_baseline, result.detail);
   return check_result("statistical", result.outcome, result.detail);
 }
@@ -87,10 +87,9 @@ void apply_goldens(Record& record, const TruthGoldens& truth, const ObservedGold
     set(record, check_result("statistical", Outcome::not_applicable, "there is no output"));
     return;
   }
-  const ObservedGoldens::Found found =
-      observed == nullptr ? ObservedGoldens::Found{nullptr, "nothing is approved"} : observed->find(record);
-  set(record, bits_check(record, found, promises));
-  set(record, statistical_check(record, found));
+  const Approval approval = observed == nullptr ? Approval{} : observed->find(record);
+  set(record, bits_check(record, approval, promises));
+  set(record, statistical_check(record, approval));
 }
 
 }  // namespace assay

@@ -242,15 +242,21 @@ void ObservedGoldens::add(const std::filesystem::path& path, const Platform& pla
   }
 }
 
-ObservedGoldens::Found ObservedGoldens::find(const Record& record) const {
+Approval ObservedGoldens::find(const Record& record) const {
   const auto found = lines_.find(record.kernel_id);
-  if (found == lines_.end()) return {nullptr, "nothing approved for this platform"};
+  if (found == lines_.end()) return {};
   const auto late = late_.find(record.op + "/" + record.kernel);
   for (const std::string& library : record.late_libraries) {
     if (late != late_.end() && late->second.contains(library)) continue;
-    return {nullptr, "nothing approved with " + library + ", which was loaded after the module"};
+    return {&found->second, library};
   }
   return {&found->second, ""};
+}
+
+std::string Approval::why_not() const {
+  if (line == nullptr) return "nothing approved for this platform";
+  if (new_library.empty()) return "";
+  return "nothing approved with " + new_library + ", which was loaded after the module";
 }
 
 }  // namespace assay

@@ -81,17 +81,22 @@ bool is_approvable(const Record& record);
 // By op, from the records that are approvable; a kernel that fails has nothing to approve.
 std::map<std::string, ObservedFile> observed_from(std::span<const Record> records);
 
+// What was approved of a record's case on the platform of its run.
+struct Approval {
+  const Observed* line = nullptr;  // null where nothing was
+  std::string new_library;         // a late one that nothing was approved with: the line is of another platform
+  const Observed* comparable() const { return new_library.empty() ? line : nullptr; }
+  std::string why_not() const;  // empty when comparable
+};
+using Approvals = std::function<Approval(const Record&)>;
+
 class ObservedGoldens {
  public:
   // Reads every file of folder/KEY of each platform, where there is such a folder. Lines of kernels that are not among
   // `platforms`, or of another platform by now, say nothing. Throws UsageError.
   static ObservedGoldens load(const std::filesystem::path& folder, const KernelPlatforms& platforms);
 
-  struct Found {
-    const Observed* observed = nullptr;
-    std::string absent;  // why there is none: no line, or a late library that nothing was approved with
-  };
-  Found find(const Record& record) const;
+  Approval find(const Record& record) const;
   size_t size() const { return lines_.size(); }
 
  private:
@@ -99,8 +104,5 @@ class ObservedGoldens {
   ObservedLines lines_;
   LateLibraries late_;
 };
-
-// What was approved of a case on the platform of a run, with the record's late libraries; null where nothing was.
-using Approved = std::function<const Observed*(const Record&)>;
 
 }  // namespace assay

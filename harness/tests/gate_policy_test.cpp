@@ -249,33 +249,54 @@ std::vector<Record> refused_beside_a_judged_one(const std::string& reason) {
   return records;
 }
 
-TEST(Findings, AKernelThatThisMachineCannotRunIsOneOnlyWhereNothingElseIsJudged) {
+TEST(Findings, AKernelThatThisMachineCannotRunIsOneOnlyWhereNothingElseOfItsOpIsJudged) {
   std::vector<Record> records = refused_beside_a_judged_one("not available on this machine: needs AVX512-FP16");
   EXPECT_THAT(judged_nothing(records, true), IsEmpty());
   EXPECT_EQ(judged_nothing({records[1], records[2]}, true).size(), 1u);
   EXPECT_EQ(judged_nothing({records[1], records[2]}, false).size(), 1u);
+  records[0].op = "softmax";
+  EXPECT_EQ(judged_nothing(records, true).size(), 1u) << "another op's";
+  records[0].op = "gemm";
   records[2].reason = "odd m";  // it could run, and chose not to
   EXPECT_EQ(judged_nothing(records, true).size(), 1u);
 }
 
-TEST(Findings, ACaseApprovedHereAndRefusedNowIsOneWhateverTheReason) {
-  const Observed observed;
-  const Approved none = [](const Record&) -> const Observed* { return nullptr; };
-  const Approved all = [&](const Record&) { return &observed; };
-  const Approved second = [&](const Record& record) {
-    return record.kernel_id == "gemm/other:m=2" ? &observed : nullptr;
+// What is approved: these cases, and without `new_library`.
+Approvals approved(std::set<std::string> ids, const std::string& new_library = "") {
+  static const Observed kObserved;
+  return [ids = std::move(ids), new_library](const Record& record) {
+    return ids.contains(record.kernel_id) ? Approval{&kObserved, new_library} : Approval{};
   };
+}
+
+TEST(Findings, ACaseApprovedHereAndRefusedNowIsOneWhateverTheReason) {
   for (const char* reason : {"odd m", "not available on this machine: needs AVX512-FP16"}) {
     const std::vector<Record> records = refused_beside_a_judged_one(reason);
-    EXPECT_THAT(no_longer_judged(records, none), IsEmpty());
-    ASSERT_EQ(no_longer_judged(records, second).size(), 1u);
-    EXPECT_EQ(no_longer_judged(records, second)[0].kind, "coverage");
-    EXPECT_EQ(no_longer_judged(records, second)[0].text,
-              "gemm/other: 1 cases approved on this platform are unsupported now, such as gemm/other:m=2: " +
-                  std::string(reason));
-    ASSERT_EQ(no_longer_judged(records, all).size(), 1u) << "gemm/simd is judged still";
-    EXPECT_THAT(no_longer_judged(records, all)[0].text, HasSubstr("gemm/other: 2 cases"));
+    EXPECT_THAT(no_longer_judged(records, approved({})), IsEmpty());
+    EXPECT_THAT(no_longer_judged(records, approved({""})), IsEmpty()) << "gemm/simd is judged still";
+    const std::string one = no_longer_judged(records, approved({"gemm/other:m=2"})).at(0).text;
+    EXPECT_EQ(one, "gemm/other: 1 cases approved on this platform are unsupported now, such as gemm/other:m=2: " +
+                       std::string(reason));
+    for (const char* library : {"", "libz.so.1 0123"}) {
+      const auto both = no_longer_judged(records, approved({"gemm/other:m=1", "gemm/other:m=2"}, library));
+      ASSERT_EQ(both.size(), 1u);
+      EXPECT_EQ(both[0].kind, "coverage");
+      EXPECT_THAT(both[0].text, HasSubstr("gemm/other: 2 cases"));
+    }
   }
+}
+
+TEST(Findings, ACaseApprovedHereAndNotComparedForALibraryLoadedLateIsOne) {
+  std::vector<Record> records = refused_beside_a_judged_one("odd m");
+  records[0].kernel_id = "gemm/simd:m=1";
+  EXPECT_THAT(no_longer_compared(records, approved({"gemm/simd:m=1"})), IsEmpty());
+  EXPECT_THAT(no_longer_compared(records, approved({}, "libz.so.1 0123")), IsEmpty());
+  const auto found = no_longer_compared(records, approved({"gemm/simd:m=1", "gemm/other:m=1"}, "libz.so.1 0123"));
+  ASSERT_EQ(found.size(), 1u) << "what is refused is told of elsewhere";
+  EXPECT_EQ(found[0].kind, "coverage");
+  EXPECT_EQ(found[0].text,
+            "gemm/simd: 1 cases approved on this platform were not compared with that, such as gemm/simd:m=1: "
+            "nothing approved with libz.so.1 0123, which was loaded after the module");
 }
 
 TEST(ComputingLibraries, AreThoseTheModulesOwnProcessesMapped) {

@@ -199,7 +199,7 @@ Record taking(int registers, int local, int shared, uint64_t workspace, const st
 std::vector<std::string> growth_of(const Record& before, const std::vector<Record>& now) {
   const Observed approved = observed_of(before);
   std::vector<std::string> texts;
-  for (const Finding& finding : grown(now, [&](const Record&) { return &approved; })) {
+  for (const Finding& finding : grown(now, [&](const Record&) { return Approval{&approved, ""}; })) {
     EXPECT_EQ(finding.kind, "growth");
     texts.push_back(finding.text);
   }
@@ -241,9 +241,9 @@ TEST(Growth, ASecondKernelBehindABusierOneIsSeenToo) {
 }
 
 TEST(Growth, WhatNobodyApprovedOrNotedSaysNothing) {
-  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [](const Record&) -> const Observed* { return nullptr; }), IsEmpty());
+  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [](const Record&) { return Approval{}; }), IsEmpty());
   const Observed old{.bits = "0123456789abcdef", .selection = {}, .seeds = {}, .resources = {}};
-  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [&](const Record&) { return &old; }), IsEmpty());
+  EXPECT_THAT(grown({taking(1, 1, 1, 1)}, [&](const Record&) { return Approval{&old, ""}; }), IsEmpty());
 }
 
 }  // namespace
