@@ -1,9 +1,11 @@
 // Buffers at a multiple of `alignment` from an allocator that promises less.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "core/error.h"
 
 namespace assay {
 
@@ -12,20 +14,24 @@ struct AlignedAllocation {
   std::byte* base = nullptr;  // base + `before` is aligned
 };
 
-// `before` bytes and then `bytes` aligned ones, which end where the allocation does if the allocator puts a slightly
-// longer one where the first was: a step beyond is then a step out of it. `allocate` throws rather than give null.
+// `before` bytes and then `bytes` aligned ones, which end where the allocation does: a step beyond is a step out of it.
+// In front of them may lie what alignment costs, which belongs to the allocation: a step into that is not seen.
+// `allocate` throws rather than give null. Throws Error when it gives no place with that end.
 template <class Allocate, class Release>
 AlignedAllocation allocate_aligned(uint64_t before, uint64_t bytes, uint64_t alignment, const Allocate& allocate,
                                    const Release& release) {
-  uint64_t skipped = 0;
-  for (bool again = false;; again = true) {
-    void* const allocated = allocate(std::max<uint64_t>(1, skipped + before + bytes));
-    const uint64_t past = (reinterpret_cast<uint64_t>(allocated) + before) % alignment;
-    const uint64_t missing = past == 0 ? 0 : alignment - past;
-    if (missing <= skipped) return {allocated, static_cast<std::byte*>(allocated) + missing};
+  constexpr int kMostAttempts = 8;
+  // An allocation of no bytes is none, and one of a byte more would have that byte behind the buffer.
+  uint64_t skipped = before + bytes == 0 ? alignment : 0;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    void* const allocated = allocate(skipped + before + bytes);
+    const uint64_t past = (reinterpret_cast<uint64_t>(allocated) + skipped + before) % alignment;
+    if (past == 0) return {allocated, static_cast<std::byte*>(allocated) + skipped};
     release(allocated);
-    skipped = again ? alignment : missing;
+    skipped += alignment - past;  // never less: an allocator that moves between two places for two lengths settles
   }
+  throw Error("no allocation ends with a buffer of " + std::to_string(bytes) + " bytes at a multiple of " +
+              std::to_string(alignment) + ": " + std::to_string(kMostAttempts) + " attempts");
 }
 
 }  // namespace assay

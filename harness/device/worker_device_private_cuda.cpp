@@ -8,8 +8,8 @@ namespace {
 
 using cuda::require;
 
-// The judge's memory is the host's. Each buffer has an allocation of its own, exactly as long as it is, so that a
-// sanitizer sees a step beyond it; and what no kernel may read is never set, so that it sees that too.
+// The judge's memory is the host's. Each buffer has an allocation of its own that ends with it, so that a sanitizer
+// sees a step beyond it; and what no kernel may read is never set, so that it sees that too.
 class PrivateCudaWorkerDevice : public WorkerDevice {
  public:
   ~PrivateCudaWorkerDevice() override { give_back(); }

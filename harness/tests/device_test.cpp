@@ -31,32 +31,51 @@ int signal_of(const std::function<void()>& action) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
+// Gives the addresses of `given`, the last of them again and again.
+struct Allocator {
+  std::vector<uint64_t> given;
+  std::vector<uint64_t> sizes;  // asked for
+  std::vector<void*> released;
+
+  AlignedAllocation aligned(uint64_t before, uint64_t bytes, uint64_t alignment) {
+    return allocate_aligned(
+        before, bytes, alignment,
+        [&](uint64_t size) {
+          sizes.push_back(size);
+          return reinterpret_cast<void*>(given.at(std::min(sizes.size(), given.size()) - 1));
+        },
+        [&](void* allocated) { released.push_back(allocated); });
+  }
+};
+
 // cudaMalloc aligns to 256 or 512 bytes; workspaces may want 1024.
-TEST(AlignedAllocation, EndsWithItsBufferAndTakesMoreOnlyWhereTheAllocatorMovesIt) {
+TEST(AlignedAllocation, EndsWithItsBufferWhereverTheAllocatorMovesIt) {
   struct Row {
     uint64_t before, bytes, alignment;
-    std::vector<uint64_t> given;  // addresses, allocation after allocation
-    uint64_t base, size;          // of the last
+    std::vector<uint64_t> given;
+    uint64_t base, size;  // of the last
   };
   for (const Row& row :
-       {Row{0, 100, 1024, {4096}, 4096, 100}, Row{0, 0, 1, {4096}, 4096, 1}, Row{4, 100, 4, {4096}, 4096, 104},
-        Row{0, 100, 1024, {4608, 4608}, 5120, 612}, Row{0, 100, 1024, {4608, 8192}, 8192, 612},
-        Row{0, 100, 1024, {4864, 4352, 4352}, 5120, 1124}, Row{24, 100, 1024, {4096, 4096}, 5096, 1124}}) {
-    size_t calls = 0;
-    uint64_t size = 0;
-    std::vector<void*> released;
-    const auto allocate = [&](uint64_t bytes) {
-      size = bytes;
-      return reinterpret_cast<void*>(row.given.at(calls++));
-    };
-    const AlignedAllocation own = allocate_aligned(row.before, row.bytes, row.alignment, allocate,
-                                                   [&](void* allocated) { released.push_back(allocated); });
+       {Row{0, 100, 1024, {4096}, 4096, 100}, Row{0, 0, 1, {4096}, 4097, 1}, Row{0, 0, 1024, {4096}, 5120, 1024},
+        Row{4, 0, 4, {4096}, 4096, 4}, Row{4, 100, 4, {4096}, 4096, 104}, Row{0, 100, 1024, {4608, 4608}, 5120, 612},
+        Row{0, 100, 1024, {4608, 8192, 8192}, 9216, 1124}, Row{0, 100, 1024, {4864, 4352, 4352}, 5120, 868},
+        Row{24, 100, 1024, {4096, 4096}, 5096, 1124}}) {
+    Allocator allocator{row.given, {}, {}};
+    const AlignedAllocation own = allocator.aligned(row.before, row.bytes, row.alignment);
     EXPECT_EQ(reinterpret_cast<uint64_t>(own.base), row.base);
-    EXPECT_EQ(size, row.size);
-    EXPECT_EQ(calls, row.given.size());
-    EXPECT_EQ(released.size() + 1, calls) << "each but the last is given back";
+    EXPECT_EQ((row.base + row.before) % row.alignment, 0u);
     EXPECT_EQ(reinterpret_cast<uint64_t>(own.allocated), row.given.back());
+    EXPECT_EQ(allocator.sizes.back(), row.size);
+    EXPECT_EQ(row.base + row.before + row.bytes, row.given.back() + row.size) << "a step beyond is one out of it";
+    EXPECT_EQ(allocator.sizes.size(), row.given.size());
+    EXPECT_EQ(allocator.released.size() + 1, allocator.sizes.size()) << "each but the last is given back";
   }
+}
+
+TEST(AlignedAllocation, ThatNeverEndsWithItsBufferIsAnErrorAndKeepsNothing) {
+  Allocator allocator{{4352, 4608, 4864, 4352, 4608, 4864, 4352, 4608, 4864}, {}, {}};
+  EXPECT_THROW(allocator.aligned(0, 100, 1024), Error);
+  EXPECT_EQ(allocator.released.size(), allocator.sizes.size());
 }
 
 TEST(Layout, EndPlacementLeavesLessThanTheAlignmentBeforeTheHole) {

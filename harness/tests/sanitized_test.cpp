@@ -115,6 +115,33 @@ TEST_F(SanitizedJudge, AToolThatDoesNotEndWithItsWorkerIsEndedAndAnErrorToo) {
               HasSubstr("memcheck did not watch to the end"));
 }
 
+// The summary is of a process that the kernel started: the worker's own is still to be written.
+TEST_F(SanitizedJudge, ASummaryBeforeAnEndThatDoesNotComeIsNotAPass) {
+  const std::string finds_log = "while [ \"$1\" != --log-file ]; do shift; done; log=$2; ";
+  const std::string runs_worker = "while [ $# -gt 2 ]; do shift; done; \"$@\"; ";
+  const std::string summarizes = "echo '========= ERROR SUMMARY: 0 errors' >\"$log\"; ";
+  EXPECT_THAT(error_under(finds_log + summarizes + runs_worker), HasSubstr("a record: ")) << "else this shows nothing";
+  EXPECT_THAT(error_under(finds_log + summarizes + runs_worker + "sleep 600"),
+              HasSubstr("memcheck did not watch to the end: it did not end by itself"));
+  EXPECT_THAT(error_under(finds_log + summarizes + runs_worker + "kill -9 $$"),
+              HasSubstr("memcheck did not watch to the end: it did not end by itself"));
+}
+
+TEST_F(SanitizedJudge, AWorkerThatGetsNoBuffersIsAnErrorNotTheKernelsFailure) {
+  // What the worker would answer.
+  const std::string answers = R"sh(
+while [ "$1" != --log-file ]; do shift; done
+echo '========= ERROR SUMMARY: 0 errors' >"$2"
+while read -r message <&3; do
+  case $message in
+    *'"do":"prepare"'*) echo '{"workspace": [0, 1, 0], "prepare_us": 1, "selection": {}}' ;;
+    *'"do":"map"'*) echo '{"error": "no place for x"}' ;;
+    *) echo '{"ok": true}' ;;
+  esac >&3
+done)sh";
+  EXPECT_THAT(error_under(answers), HasSubstr("the worker's own buffers: no place for x"));
+}
+
 TEST_F(SanitizedJudge, AnEndThatTheToolExplainsHasItsVerdictAnotherItsOwn) {
   Record record = check("abort", Sanitizer::memcheck, kFinding);
   EXPECT_EQ(record.verdict, Verdict::memory) << bad::details(record);

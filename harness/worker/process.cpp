@@ -181,20 +181,23 @@ void Process::kill() {
   pid_ = -1;
 }
 
-void Process::finish(std::chrono::duration<double> deadline) {
-  if (ended()) return;
+bool Process::finish(std::chrono::duration<double> deadline) {
+  if (ended()) return exited_;
   channel_.reset();
   const auto start = Clock::now();
   while (Clock::now() - start < deadline) {
     drain_output();
-    if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
+    int status = 0;
+    if (const pid_t ended = ::waitpid(pid_, &status, WNOHANG); ended != 0) {
       ::kill(-pid_, SIGKILL);  // what it left in its group
+      exited_ = ended == pid_ && WIFEXITED(status);
       pid_ = -1;
-      return;
+      return exited_;
     }
     ::usleep(2000);
   }
   kill();
+  return false;
 }
 
 void Process::drain_output() {
@@ -221,6 +224,7 @@ void Process::ended_by_itself() {
   }
   ::kill(-pid_, SIGKILL);
   pid_ = -1;
+  exited_ = WIFEXITED(status);
   drain_output();
   if (fault_.is_object() && fault_.contains("device")) {
     ProcessLost lost(Loss::device, 0, "lost its device: " + fault_.value("device", ""));

@@ -54,8 +54,9 @@ class Process {
   nlohmann::json request(const nlohmann::json& message);
 
   void kill();
-  // Closes the channel, which asks the child to end, and waits for that; a child that takes longer is killed.
-  void finish(std::chrono::duration<double> deadline);
+  // Closes the channel, which asks the child to end, and waits for that; a child that takes longer is killed. Whether
+  // it exited, now or before: false when a signal ended it.
+  bool finish(std::chrono::duration<double> deadline);
   const std::string& output_tail() const { return output_; }
 
  private:
@@ -63,6 +64,7 @@ class Process {
   [[noreturn]] void ended_by_itself();
   void drain_output();
   pid_t pid_ = -1;
+  bool exited_ = false;
   int output_pipe_ = -1;
   std::string output_;
   nlohmann::json fault_;

@@ -86,8 +86,13 @@ class SanitizedLaunch : public Steps {
       sheet_.set("launch", Outcome::fail, failed.what());
       launched = true;
     }
-    court_.first->finish();
-    if (launched || lost) note(sanitizer_check(tool, read_sanitizer_log(content_of(log)), lost));
+    const bool exited = court_.first->finish();
+    if (launched || lost) {
+      SanitizerReport report = read_sanitizer_log(content_of(log));
+      // A summary may be of another process, one that the kernel started.
+      if (!exited && report.trouble.empty()) report.trouble = "it did not end by itself";
+      note(sanitizer_check(tool, report, lost));
+    }
     const bool refused = sheet_.record.verdict == Verdict::unsupported;
     for (const CheckRow& row : check_table()) {
       if (sheet_.find(row.check) != nullptr) continue;
@@ -114,11 +119,20 @@ class SanitizedLaunch : public Steps {
     for (const auto& [key, value] : trial.selection().items()) {
       sheet_.record.selection[key] = value.get<std::string>();
     }
-    map(trial);
+    map_alone(trial);
     fill(trial, seed());
     launch(trial, Poison::first);
     sheet_.pass_if_unset("launch");
     return true;
+  }
+
+  // No kernel runs there: that the worker has no memory of its own, as the tool needs it, is not the kernel's failure.
+  void map_alone(Trial& trial) {
+    try {
+      map(trial);
+    } catch (const LaunchFailed& failed) {
+      throw Error(std::string("the worker's own buffers: ") + failed.what());
+    }
   }
 
   // A launch that the tool's finding explains failed for that reason.

@@ -77,9 +77,11 @@ void Subject::let_go_of_memory() {
   }
 }
 
-void Subject::finish() {
-  if (running()) process_->finish(std::chrono::duration<double>(settings_->deadline_seconds));
+bool Subject::finish() {
+  const std::chrono::duration<double> deadline(settings_->deadline_seconds);
+  const bool exited = process_ != nullptr && process_->finish(deadline);
   process_.reset();
+  return exited;
 }
 
 void Subject::restart() {

@@ -43,7 +43,7 @@ class Subject {
   void let_go_of_memory();
 
   void restart();  // the next ask starts a fresh process
-  void finish();   // the same, after the process was given the time to end by itself
+  bool finish();   // the same, after the process was given the time to end by itself: whether it exited
   bool running() const { return process_ != nullptr && !process_->ended(); }
   pid_t pid() const { return running() ? process_->pid() : -1; }
   std::string output_tail() const { return process_ == nullptr ? "" : process_->output_tail(); }
