@@ -1,12 +1,15 @@
 #include "worker/judge.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "core/error.h"
 #include "load/elf.h"
@@ -48,6 +51,8 @@ JudgeSettings settings_from_json(const json& value) {
   return settings;
 }
 
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename(); }
+
 class Judge {
  public:
   Judge(const JudgeSettings& settings, const OpRegistry& ops)
@@ -74,6 +79,11 @@ class Judge {
 
  private:
   json load(const std::string& file) {
+    const auto [named, is_new] = modules_.try_emplace(file_name(file), file);
+    if (!is_new && named->second != file) {
+      throw UsageError("module " + file + ": " + named->second +
+                       " has the same file name, and libraries are told to be of a module by that; rename one");
+    }
     turn_to(file);
     json answer = describe_module(file);
     note_libraries(first_.pid(), true);
@@ -188,24 +198,35 @@ class Judge {
   void note_libraries(pid_t pid, bool of_one_module) {
     for (const std::string& file : mapped_files(pid)) {
       if (file.find(".so") == std::string::npos) continue;
-      const auto [entry, is_new] = libraries_.try_emplace(file);
+      const std::string build_id = build_of(file);
+      const auto [entry, is_new] = libraries_.try_emplace({file, build_id});
       LoadedLibrary& library = entry->second;
-      if (is_new) {
-        library = {.path = file, .version = version_in_name(file), .build_id = build_id_of(file)};
-        // A library stripped of its note is told by what it does.
-        if (library.build_id.empty()) library.build_id = "code-" + code_hash_of(file);
-      }
-      const std::string module = std::filesystem::path(module_).filename();
+      if (is_new) library = {.path = file, .version = version_in_name(file), .build_id = build_id};
+      const std::string module = file_name(module_);
       const auto known = std::find(library.modules.begin(), library.modules.end(), module);
       if (of_one_module && !module.empty() && known == library.modules.end()) library.modules.push_back(module);
     }
   }
 
+  // Reading a file takes long, so once for each that comes to lie at its path.
+  const std::string& build_of(const std::string& file) {
+    struct stat state {};
+    ::stat(file.c_str(), &state);  // of one that is gone: all zeros
+    const auto [entry, is_new] =
+        builds_.try_emplace({file, state.st_dev, state.st_ino, state.st_ctim.tv_sec, state.st_ctim.tv_nsec});
+    std::string& build = entry->second;
+    if (is_new) {
+      build = build_id_of(file);
+      if (build.empty()) build = "code-" + code_hash_of(file);  // stripped of its note: told by what it does
+    }
+    return build;
+  }
+
   // Of those of the module in hand.
   std::set<std::string> libraries_of_module() const {
-    const std::string module = std::filesystem::path(module_).filename();
+    const std::string module = file_name(module_);
     std::set<std::string> all;
-    for (const auto& [path, library] : libraries_) {
+    for (const auto& [unused, library] : libraries_) {
       if (std::find(library.modules.begin(), library.modules.end(), module) != library.modules.end()) {
         all.insert(identity(library));
       }
@@ -229,9 +250,11 @@ class Judge {
       if (subject->running()) note_libraries(subject->pid(), subject != &timing_);
     }
     json found = json::array();
-    for (const auto& [path, library] : libraries_) {
-      found.push_back(
-          {{"path", path}, {"build_id", library.build_id}, {"version", library.version}, {"modules", library.modules}});
+    for (const auto& [unused, library] : libraries_) {
+      found.push_back({{"path", library.path},
+                       {"build_id", library.build_id},
+                       {"version", library.version},
+                       {"modules", library.modules}});
     }
     return {{"libraries", found}};
   }
@@ -243,9 +266,11 @@ class Judge {
   OracleCache oracles_;
   std::unique_ptr<Laboratory> laboratory_;
   std::string laboratory_case_;
-  std::string module_;  // the correctness workers are for
+  std::string module_;                          // the correctness workers are for
+  std::map<std::string, std::string> modules_;  // paths by file name
   std::map<std::string, KernelInfo> kernels_;
-  std::map<std::string, LoadedLibrary> libraries_;        // by path
+  std::map<std::tuple<std::string, dev_t, ino_t, time_t, long>, std::string> builds_;  // by path and file there
+  std::map<std::pair<std::string, std::string>, LoadedLibrary> libraries_;             // by path and build
   std::map<std::string, std::set<std::string>> brought_;  // by module: what it mapped when it was first loaded
 };
 
