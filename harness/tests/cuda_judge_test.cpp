@@ -6,15 +6,14 @@
 #include <cstdio>
 #include <limits>
 
+#include "bad_cuda_rows.h"
 #include "bad_module_checks.h"
 #include "record/json.h"
 
 namespace assay {
 namespace {
 
-using CudaRow = bad::Row;
-
-class BadCudaModule : public ::testing::TestWithParam<CudaRow> {
+class BadCudaModule : public ::testing::TestWithParam<bad::Row> {
  protected:
   static void SetUpTestSuite() { judge_ = std::make_unique<JudgeClient>(bad::settings(Device::cuda, 4)); }
   static void TearDownTestSuite() { judge_.reset(); }
@@ -24,42 +23,9 @@ std::unique_ptr<JudgeClient> BadCudaModule::judge_;
 
 TEST_P(BadCudaModule, GetsItsVerdictAndTheNextKernelIsUnharmed) { bad::expect_verdict(*judge_, "cuda/", GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, BadCudaModule,
-    ::testing::Values(
-        CudaRow{"good", Verdict::pass, ""}, CudaRow{"good", Verdict::pass, "", bad::kZeros},
-        CudaRow{"good", Verdict::pass, "", bad::kNaN}, CudaRow{"good", Verdict::pass, "", bad::kLarge},
-        CudaRow{"far_element", Verdict::wrong, "y[2147483725]", bad::kBeyond32Bits},
-        // What these do only a sanitizer sees (cuda_sanitizer_test.cpp).
-        CudaRow{"read_workspace", Verdict::pass, ""}, CudaRow{"race_in_shared", Verdict::pass, ""},
-        CudaRow{"divergent_barrier", Verdict::pass, ""}, CudaRow{"illegal_address", Verdict::memory, "ILLEGAL_ADDRESS"},
-        CudaRow{"write_past_end", Verdict::memory, "ILLEGAL_ADDRESS"},
-        CudaRow{"write_before_start", Verdict::memory, "y: byte -1 from its first element was written"},
-        CudaRow{"write_before_start", Verdict::memory, "ILLEGAL_ADDRESS", bad::kStart},
-        CudaRow{"write_past_end", Verdict::memory, "after the elements", bad::kStart},
-        CudaRow{"read_past_end", Verdict::memory, "ILLEGAL_ADDRESS"},
-        CudaRow{"read_padding", Verdict::memory, "ILLEGAL_ADDRESS", bad::kStart},  // moved to the end, it faults
-        CudaRow{"keep_pointer", Verdict::memory, "ILLEGAL_ADDRESS"},
-        CudaRow{"write_past_workspace", Verdict::memory, "workspace: byte +100"},
-        CudaRow{"last_unwritten", Verdict::memory, "unwritten"}, CudaRow{"do_nothing", Verdict::memory, "unwritten"},
-        CudaRow{"unchecked_launch", Verdict::memory, "unwritten"}, CudaRow{"scribble_input", Verdict::memory, "inputs"},
-        CudaRow{"leak", Verdict::memory, "the device's memory"},
-        CudaRow{"device_assert", Verdict::crashed, "CUDA_ERROR_ASSERT"},
-        CudaRow{"trap", Verdict::crashed, "lost its device"},
-        CudaRow{"misaligned", Verdict::crashed, "MISALIGNED_ADDRESS"},
-        CudaRow{"synchronise", Verdict::contract, "it waits"},
-        CudaRow{"allocate_in_launch", Verdict::memory, "every launch allocates"},
-        CudaRow{"allocate_async", Verdict::contract, "launch allocates memory of the device"},
-        CudaRow{"default_stream", Verdict::contract, "y changed while the stream was held back"},
-        CudaRow{"capture_dependent", Verdict::nondeterministic, "from a replayed graph", bad::kZeros},
-        CudaRow{"load_dependent", Verdict::nondeterministic, "same-load: beside other work", bad::kZeros},
-        CudaRow{"launch_error", Verdict::crashed, "invalid"},
-        CudaRow{"huge_allocation", Verdict::crashed, "out of memory"},
-        CudaRow{"infinite_kernel", Verdict::timeout, "no answer"},
-        CudaRow{"trust_workspace", Verdict::wrong, "accuracy"},
-        CudaRow{"nondeterministic", Verdict::nondeterministic, "same-run", bad::kZeros},
-        CudaRow{"address_dependent", Verdict::nondeterministic, "same-alignment", bad::kZeros}),
-    [](const auto& info) { return std::string(info.param.module) + "_" + std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(All, BadCudaModule, ::testing::ValuesIn(bad::kCudaRows), [](const auto& info) {
+  return std::string(info.param.module) + "_" + std::to_string(info.index);
+});
 
 // What breaks the rules of launch in several ways shows in each.
 TEST(CudaJudge, WaitingAllocatingAndStrayingLaunchesAreNotAsynchronous) {

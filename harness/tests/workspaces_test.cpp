@@ -32,11 +32,12 @@ TEST(Workspaces, OfLargeCallsStayWithinTheContract) {
         "gemm:m=100000,n=100000,k=100000,dtype=f64", "gemm:batch=1000,m=4000,n=4000,k=4000,tb=t,dtype=bf16",
         "gemm_int8:m=100000,n=100000,k=33000,scales=channel,za=3,zb=5", "softmax:rows=7,cols=1073741824,dtype=bf16",
         "softmax:rows=1073741824,cols=7,dtype=f64", "layernorm_residual:rows=7,cols=1073741824,dtype=bf16",
+        "softmax:rows=65536,cols=61440,dtype=f32", "layernorm_residual:rows=65536,cols=61440,dtype=f32",
         "bias_gelu:rows=65536,cols=65536,form=erf,dtype=f16"}) {
     const std::string op = ops.parse_case(id).op();
     const assay_kernel* kernel = Module(ASSAY_BUILD_DIR "/modules/" + op + "_simd.so").find(op, "simd");
     ASSERT_NE(kernel, nullptr) << op;
-    for (const int threads : {1, 2, 8, 64, 256}) {
+    for (const int threads : {1, 2, 8, 64, 256, 1024}) {
       EXPECT_LE(workspace_of(*kernel, ops, id, threads), kernel->contract.workspace_limit) << id << " " << threads;
     }
   }
