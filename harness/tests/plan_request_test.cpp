@@ -10,7 +10,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// `id` must be one of the fakes' on the CPU.
 std::vector<std::string> planned(const std::vector<std::string>& arguments, const std::string& device) {
   const OpRegistry ops = fake_ops();
   std::vector<KernelInfo> kernels = fake_kernels();

@@ -236,6 +236,7 @@ class Worker {
     Allocations before, after;
     double others_us = 0;
     device().bring_in();
+    // Between launches other processes take memory, so what a thread of the kernel takes then is not counted either.
     const bool looks = manner == Manner::plain;
     const int64_t in_use = looks ? device().memory_in_use() : 0;
     json answer = launch_in(manner, device(), held_, [&](void* stream) {

