@@ -12,14 +12,17 @@ die() {
   exit 4
 }
 
-# build FOLDER [CMake argument...]: everything, or what the array `targets` names. With the CUDA compiler that
-# `ci/setup --cuda` installed, if it did: CMake takes it where it configures a folder for the first time.
+# build FOLDER [CMake argument...]: everything, or what the array `targets` names. CUDA's compiler is $CUDACXX, the
+# machine's where CMake looks for it, or else the one that `ci/setup --cuda` installed, if it did; a folder keeps the one
+# that it was first configured with.
 cuda_toolkit=.cuda/nvidia/cu13
 targets=()
 build() {
   local folder=$1
   shift
-  [ ! -e .cuda/assay-setup ] || export CUDACXX="${CUDACXX:-$PWD/$cuda_toolkit/bin/nvcc}"
+  if [ -e .cuda/assay-setup ] && ! PATH=$PATH${CUDA_PATH:+:$CUDA_PATH/bin} command -v nvcc >/dev/null; then
+    export CUDACXX="${CUDACXX:-$PWD/$cuda_toolkit/bin/nvcc}"
+  fi
   cmake -S . -B "$folder" -G Ninja --log-level=NOTICE "$@" || die "CMake failed in $folder"
   ninja -C "$folder" -j "$(nproc)" --quiet "${targets[@]}" || die "the build failed in $folder"
 }

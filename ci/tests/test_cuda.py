@@ -1,5 +1,5 @@
-"""ci/test --cuda: everything is built with the CUDA compiler of .cuda, and no CUDA file is left out. Setup, CMake and
-Ninja are stand-ins."""
+"""ci/test --cuda: everything is built with the CUDA compiler of .cuda, and no CUDA file is left out. No other build
+takes that compiler where the machine has one. Setup, CMake and Ninja are stand-ins."""
 
 import json
 import os
@@ -19,6 +19,12 @@ STAND_INS = {
 }
 
 
+def program(file, script=""):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{script}")
+    file.chmod(0o755)
+
+
 @pytest.fixture
 def tree(tmp_path):
     for name in ["ci/test", "ci/common.sh", "ci/tally.py"]:
@@ -26,9 +32,7 @@ def tree(tmp_path):
         shutil.copy(CI.parent / name, tmp_path / name)
     (tmp_path / ".venv").symlink_to(CI.parent / ".venv")
     for name, script in STAND_INS.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("#!/bin/sh\n" + script)
-        (tmp_path / name).chmod(0o755)
+        program(tmp_path / name, script)
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
@@ -36,17 +40,18 @@ def tree(tmp_path):
     return tmp_path
 
 
-def compile_cuda(tree, compiled, *arguments):
+def compile_cuda(tree, compiled, *arguments, **environment):
     commands = [{"directory": str(tree), "command": "nvcc", "file": str(tree / name)} for name in compiled]
     (tree / "compiled.json").write_text(json.dumps(commands, indent=0))
-    programs = {"PATH": f"{tree / 'programs'}:{os.environ['PATH']}", "CUDACXX": ""}
+    programs = {"PATH": f"{tree / 'programs'}:{os.environ['PATH']}", **environment}
     return subprocess.run(
         ["ci/test", "--cuda", *arguments], cwd=tree, env=os.environ | programs, capture_output=True, text=True
     )
 
 
 def test_everything_is_built_with_the_compiler_that_setup_installed(tree):
-    end = compile_cuda(tree, FILES)
+    program(tree / "programs/nvcc")
+    end = compile_cuda(tree, FILES, CUDACXX="/another/nvcc")
     assert end.returncode == 0, end.stdout + end.stderr
     assert f"{tree}/.cuda/nvidia/cu13/bin/nvcc: cmake -S . -B build-cuda" in end.stdout
     assert "-DASSAY_CUDA=ON" in end.stdout
@@ -56,6 +61,20 @@ def test_a_file_that_is_left_out_fails_by_its_name(tree):
     end = compile_cuda(tree, FILES[:1])
     assert end.returncode == 1
     assert f"\nnot compiled: {FILES[1]}\n" in end.stdout
+
+
+def test_no_cuda_file_at_all_is_a_failure(tree):
+    for name in FILES:
+        (tree / name).unlink()
+    end = compile_cuda(tree, [])
+    assert (end.returncode, end.stdout.splitlines()[-1]) == (1, "0 passed, 1 failed, 0 skipped")
+
+
+def test_a_git_that_refuses_to_list_is_a_failure(tree):
+    program(tree / "programs/git", "echo 'fatal: detected dubious ownership in repository' >&2\nexit 128\n")
+    end = compile_cuda(tree, FILES)
+    assert (end.returncode, end.stdout.splitlines()[-1]) == (1, "0 passed, 1 failed, 0 skipped")
+    assert "\nfatal: detected dubious ownership in repository\n" in end.stdout
 
 
 def test_code_that_does_not_compile_is_a_failure(tree):
@@ -69,3 +88,34 @@ def test_code_that_does_not_compile_is_a_failure(tree):
 def test_it_goes_with_no_other_argument(tree, other):
     end = compile_cuda(tree, FILES, *other)
     assert (end.returncode, end.stderr) == (4, "test: --cuda runs nothing: it goes with no other argument\n")
+
+
+ITS_OWN = ""  # CMake finds it
+
+
+@pytest.mark.parametrize(
+    ("nvcc", "environment", "compiler"),
+    [
+        (None, {}, "{tree}/.cuda/nvidia/cu13/bin/nvcc"),
+        ("programs/nvcc", {}, ITS_OWN),
+        ("toolkit/bin/nvcc", {"CUDA_PATH": "{tree}/toolkit"}, ITS_OWN),
+        (None, {"CUDA_PATH": "{tree}/toolkit"}, "{tree}/.cuda/nvidia/cu13/bin/nvcc"),
+        (None, {"CUDACXX": "/another/nvcc"}, "/another/nvcc"),
+    ],
+)
+def test_other_builds_take_that_compiler_only_where_the_machine_has_none(tree, nvcc, environment, compiler):
+    (tree / ".cuda").mkdir()
+    (tree / ".cuda/assay-setup").touch()
+    program(tree / "programs/cmake", 'echo "compiler: $CUDACXX"\n')
+    if nvcc:
+        program(tree / nvcc)
+    for name in ["dirname", "nproc"]:  # and nothing else of this machine, which may have an nvcc
+        (tree / "programs" / name).symlink_to(shutil.which(name))
+    end = subprocess.run(
+        [shutil.which("bash"), "-c", ". ci/common.sh && build build"],
+        cwd=tree,
+        env={"PATH": str(tree / "programs")} | {key: value.format(tree=tree) for key, value in environment.items()},
+        capture_output=True,
+        text=True,
+    )
+    assert (end.returncode, end.stdout) == (0, f"compiler: {compiler.format(tree=tree)}\n"), end.stderr

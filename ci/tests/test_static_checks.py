@@ -1,0 +1,132 @@
+"""ci/test: a check or a test run that got no file to look at is a failure, whether there is none or git refused to list
+them. The programs are stand-ins; git is one that refuses on demand."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CI = Path(__file__).resolve().parents[1]
+FILES = ["harness/main.cpp", "kernels/kernel.cpp", "kernels/tests/test_kernel.py"]
+JUNIT = '<testsuite><testcase name=\\"a\\" status=\\"run\\"/></testsuite>'
+
+STAND_INS = {
+    "ci/setup": "",
+    "programs/cmake": "",
+    "programs/ninja": "",
+    "programs/g++": "",
+    "programs/clang-format": "",
+    "programs/shellcheck": "",
+    "programs/ctest": f'while [ "$1" != --output-junit ]; do shift; done\necho "{JUNIT}" >"$2"\n',
+    "programs/git": f"""[ "$1" != "$GIT_REFUSES" ] || {{ echo "fatal: $1 refused" >&2 && exit 128; }}
+exec {shutil.which("git")} "$@"
+""",
+    ".venv/bin/ruff": "",
+    ".venv/bin/clang-tidy": 'for file; do :; done\necho "$file" >>tidied\n',
+    ".venv/bin/python": f'exec {sys.executable} "$@"\n',
+}
+
+
+def git(tree, *arguments):
+    who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", tree, *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A repository whose last commit changes one of two C++ files."""
+    for name in ["ci/test", "ci/common.sh", "ci/tally.py"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(CI.parent / name, tmp_path / name)
+    for name, script in STAND_INS.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("#!/bin/sh\n" + script)
+        (tmp_path / name).chmod(0o755)
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("def test_it():\n    pass\n" if name.endswith(".py") else "")
+    (tmp_path / ".gitignore").write_text("/build/\n/programs/\n/.venv/\n/tidied\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "one")
+    (tmp_path / FILES[1]).write_text("int i;\n")
+    git(tmp_path, "commit", "-qam", "two")
+    return tmp_path
+
+
+def failed(tree, *arguments, refuse="", **environment):
+    """The names that ci/test counts as failed."""
+    programs = {"PATH": f"{tree / 'programs'}:{os.environ['PATH']}", "GIT_REFUSES": refuse, "ASSAY_BASE": "HEAD~1"}
+    end = subprocess.run(
+        ["ci/test", *arguments], cwd=tree, env=os.environ | programs | environment, capture_output=True, text=True
+    )
+    names = [line.split()[1] for line in end.stdout.splitlines() if line.startswith("failed: ")]
+    assert end.returncode == (1 if names else 0), end.stdout + end.stderr
+    return names
+
+
+def tidied(tree):
+    return sorted((tree / "tidied").read_text().split()) if (tree / "tidied").exists() else []
+
+
+PYTEST = "build/test-results/pytest.xml"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "files"),
+    [([], FILES[1:2]), (["--all"], FILES[:2])],
+)
+def test_with_files_to_look_at_everything_passes(tree, arguments, files):
+    assert failed(tree, *arguments) == []
+    assert tidied(tree) == files
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "names"),
+    [
+        ("ls-files", [], {"clang-format", "shellcheck", PYTEST}),
+        ("ls-files", ["--all"], {"clang-format", "shellcheck", "clang-tidy", PYTEST}),
+        ("grep", [], {"shellcheck"}),
+        ("diff", [], {"clang-tidy"}),
+    ],
+)
+def test_a_git_that_refuses_fails_what_asked_it(tree, command, arguments, names):
+    assert set(failed(tree, *arguments, refuse=command)) == names
+
+
+@pytest.mark.parametrize(
+    ("removed", "names"),
+    [
+        (["harness", "kernels"], {"clang-format", "clang-tidy", PYTEST}),
+        (["kernels/tests"], {PYTEST}),
+    ],
+)
+def test_no_file_to_look_at_is_a_failure(tree, removed, names):
+    git(tree, "rm", "-rq", *removed)
+    assert set(failed(tree, "--all")) == names
+
+
+def test_a_change_of_no_cpp_file_gives_clang_tidy_nothing_to_do(tree):
+    git(tree, "commit", "-qm", "three", "--allow-empty")
+    assert failed(tree) == []
+    assert tidied(tree) == []
+
+
+def test_every_commit_since_the_base_is_looked_at(tree):
+    (tree / FILES[0]).write_text("int j;\n")
+    git(tree, "commit", "-qam", "three")
+    assert failed(tree, ASSAY_BASE="HEAD~2") == []
+    assert tidied(tree) == FILES[:2]
+
+
+def test_a_base_that_git_does_not_know_leaves_every_file_to_look_at(tree):
+    assert failed(tree, ASSAY_BASE="0" * 40) == []
+    assert tidied(tree) == FILES[:2]
+
+
+def test_sanitize_without_a_list_is_one_line(tree):
+    end = subprocess.run(["ci/test", "--sanitize"], cwd=tree, capture_output=True, text=True)
+    assert (end.returncode, end.stderr) == (4, "test: --sanitize needs a list such as address,undefined\n")
