@@ -106,8 +106,8 @@ class Runner {
       record.verdict = Verdict::unsupported;
       record.reason = refusal;
     }
-    const auto libraries = computing_libraries(job_.libraries, kernel.module.filename().string());
-    apply_known_issues(job_.policy->known_issues, libraries, job_.environment, job_.today, record);
+    const auto brought = computing_libraries(job_.libraries, kernel.module.filename().string());
+    apply_known_issues(job_.policy->known_issues, brought, job_.environment, job_.today, record);
   }
 
   void time(const KernelInfo& kernel, const PlannedCase& planned, Record& record) {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "gate/nearest.h"
+#include "gate/record_libraries.h"
 #include "gate/toml_file.h"
 #include "record/verdict.h"
 
@@ -48,7 +49,7 @@ KnownIssue read_known_issue(TomlTable table) {
   for (const std::string& library : issue.libraries) {
     const size_t space = library.find(' ');
     if (space == 0 || space >= library.size() - 1 || library.find(' ', space + 1) != std::string::npos) {
-      table.fail("libraries", "'" + library + "' is no library and version; one looks like libcudnn 9.14.0");
+      table.fail("libraries", "'" + library + "' is no library and version; one looks like libdnnl 3.9");
     }
   }
   if (table.has("processor_lacks")) issue.processor_lacks = table.words("processor_lacks");
@@ -88,6 +89,18 @@ Lighter read_lighter(TomlTable table) {
   }
   lighter.reason = table.text("reason");
   return lighter;
+}
+
+// Of a version, or of its first numbers.
+bool is_version(const std::string& version, const std::string& asked) {
+  return version == asked || version.starts_with(asked + ".");
+}
+
+// Of a build-id, or of enough of it to be no other's.
+bool is_build(const std::string& id, const std::string& asked) {
+  constexpr std::string_view kCode = "code-";  // before a hash that stands for the id a library lacks
+  const size_t digits = asked.size() - (asked.starts_with(kCode) ? kCode.size() : 0);
+  return id == asked || (digits >= 16 && id.starts_with(asked));
 }
 
 }  // namespace
@@ -157,16 +170,16 @@ std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpR
   return bench;
 }
 
-std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded, const Facts& environment) {
+std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary>& brought, const Record& record,
+                        const Facts& environment) {
   const auto fact = environment.find("cpu.instruction_sets");
   const std::string present = fact == environment.end() ? "unknown" : fact->second;
   for (const std::string& set : issue.processor_lacks) {
     if (present == "unknown") return "it is not known whether the processor has " + set;
     if ((" " + present + " ").find(" " + set + " ") != std::string::npos) return "the processor has " + set;
   }
-  const auto begins = [](const std::string& whole, const std::string& part) {
-    return whole.starts_with(part) && (whole.size() == part.size() || part.size() >= 16 || whole[part.size()] == '.');
-  };
+  const std::vector<LoadedLibrary> loaded =
+      issue.libraries.empty() ? std::vector<LoadedLibrary>{} : libraries_of(record, brought);
   for (const std::string& library : issue.libraries) {
     const size_t space = library.find(' ');
     const std::string name = library.substr(0, space), what = library.substr(space + 1);
@@ -174,7 +187,7 @@ std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary
     bool is_loaded = false;
     for (const LoadedLibrary& one : loaded) {
       if (!std::filesystem::path(one.path).filename().string().starts_with(name + ".so")) continue;
-      is_loaded = is_loaded || begins(one.version, what) || begins(one.build_id, what);
+      is_loaded = is_loaded || is_version(one.version, what) || is_build(one.build_id, what);
       others += (others.empty() ? "" : ", ") + one.version + " (build-id " + one.build_id + ")";
     }
     if (is_loaded) continue;
@@ -194,14 +207,14 @@ std::vector<std::string> missing_checks(const Policy& policy) {
   return missing;
 }
 
-void apply_known_issues(const std::vector<KnownIssue>& issues, const std::vector<LoadedLibrary>& loaded,
+void apply_known_issues(const std::vector<KnownIssue>& issues, const std::vector<LoadedLibrary>& brought,
                         const Facts& environment, Date today, Record& record) {
   if (exit_code_of(record.verdict) == 0 || record.verdict == Verdict::error) return;
   std::string another;  // of issues that would be these failures' elsewhere
   const auto issue_for = [&](Verdict verdict) -> const KnownIssue* {
     for (const KnownIssue& issue : issues) {
       if (issue.verdict != verdict || today > issue.expires || !glob_matches(issue.kernel, record.kernel_id)) continue;
-      const std::string why = why_another(issue, loaded, environment);
+      const std::string why = why_another(issue, brought, record, environment);
       if (why.empty()) return &issue;
       const std::string told = "; not the known issue of " + issue.owner + ", " + issue.reason + ": " + why;
       if (another.find(told) == std::string::npos) another += told;

@@ -37,15 +37,18 @@ struct KnownIssue {
   std::string reason;
   std::string owner;
   Date expires{};  // the last day on which it applies
-  // That it is of, each as "libcudnn 9.14.0": a file's name before ".so", and of what run.json says of it the version,
-  // or its first numbers, or 16 digits or more of the build-id. Empty: whatever is loaded.
+  // That it is of, each as "libdnnl 3.9" or "libcudnn c278eb8abf82dd37": a file's name before ".so", and of what
+  // `assay env`, run.json and records say of it the version, or its first numbers, or 16 digits or more of the
+  // build-id, or of the hash of its code where that begins with "code-". Versions are those in file names, and two
+  // packages of one library may differ in that. Empty: whatever is loaded.
   std::vector<std::string> libraries = {};
   std::vector<std::string> processor_lacks = {};  // instruction sets with which a library takes another way
 };
-// Why the same failure is not the known one where these are loaded, in few words: a library of the issue is another or
-// is not there, or the processor has an instruction set it must lack, or is not known to lack it. Empty: it is that
-// one.
-std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary>& loaded, const Facts& environment);
+// Why the same failure is not the known one in this record, in few words: a library of the issue is another or is not
+// there, or the processor has an instruction set it must lack, or is not known to lack it. Empty: it is that one.
+// `brought` are the libraries that the kernel's module brought with it; the late ones are in the record.
+std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary>& brought, const Record& record,
+                        const Facts& environment);
 
 // Kernels that a tier judges by the cases of a smaller one.
 struct Lighter {
@@ -78,9 +81,10 @@ std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpR
 std::vector<std::string> missing_checks(const Policy& policy);
 
 // Turns a failed record into `known` when unexpired issues list its verdict and that of every other check that failed:
-// a known wrong result does not hide a new write out of bounds. `loaded` are the libraries of the record's kernel. A
-// record that another library or processor alone keeps from being known says so. Call after conclude().
-void apply_known_issues(const std::vector<KnownIssue>& issues, const std::vector<LoadedLibrary>& loaded,
+// a known wrong result does not hide a new write out of bounds. `brought` is as for why_another(). A record that stays
+// failed says of each issue that would have excused a failure of it with another library or processor why it does not.
+// Call after conclude().
+void apply_known_issues(const std::vector<KnownIssue>& issues, const std::vector<LoadedLibrary>& brought,
                         const Facts& environment, Date today, Record& record);
 
 }  // namespace assay

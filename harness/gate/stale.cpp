@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "gate/nearest.h"
+#include "gate/record_libraries.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
 
@@ -58,12 +59,15 @@ class Testimony {
   const KnownIssue& issue() const { return *issue_; }
   int clean_runs() const { return clean_runs_; }
   bool is_clean() const { return clean_runs_ > 0 && !shown_; }
+  bool is_complete() const { return clean_runs_ >= kRunsThatCount; }
 
-  void add(const Run& run, const std::vector<Record>& records) {
-    if (!why_another(*issue_, run.libraries, run.environment).empty()) return;
+  void add(const Run& run, const LibrariesByKernel& brought, const std::vector<Record>& records) {
+    if (is_complete()) return;
     bool judged = false;
     for (const Record& record : records) {
       if (!glob_matches(issue_->kernel, record.kernel_id)) continue;
+      const auto own = brought.find(record.op + "/" + record.kernel);
+      if (own == brought.end() || !why_another(*issue_, own->second, record, run.environment).empty()) continue;
       for (const CheckResult& result : record.checks) {
         int& since = clean_since_[{record.kernel_id, result.check}];
         if (result.outcome == Outcome::fail && result.verdict == issue_->verdict && since < kCleanRuns) shown_ = true;
@@ -88,20 +92,23 @@ std::vector<Finding> stale_known_issues(const Policy& policy, const fs::path& hi
                                         const std::vector<Record>& records) {
   if (now.asked.tier == name_of(Tier::smoke)) return {};
   std::vector<Testimony> all;
+  const LibrariesByKernel brought_now = brought_libraries(now, records);
   for (const KnownIssue& issue : policy.known_issues) {
     Testimony testimony(issue);
-    testimony.add(now, records);
+    testimony.add(now, brought_now, records);
     if (testimony.is_clean()) all.push_back(std::move(testimony));
   }
   if (all.empty()) return {};
   for (const PastRun& past : newest_first(history, now.started)) {
+    if (std::ranges::all_of(all, &Testimony::is_complete)) break;
     std::vector<Record> then;
     try {
       then = read_records(past.folder);
     } catch (const UsageError&) {
       continue;
     }
-    for (Testimony& testimony : all) testimony.add(past.run, then);
+    const LibrariesByKernel brought = brought_libraries(past.run, then);
+    for (Testimony& testimony : all) testimony.add(past.run, brought, then);
     std::erase_if(all, [](const Testimony& testimony) { return !testimony.is_clean(); });
     if (all.empty()) return {};
   }

@@ -299,6 +299,20 @@ TEST_F(Run, AKnownIssueOfOneLibraryVersionIsNotKnownOfAnother) {
   EXPECT_EQ(judged_with({other}).reason, "");
 }
 
+TEST_F(Run, AKnownIssueMayBeOfALibraryThatIsLoadedLate) {
+  script.fails[kFirst] = {"accuracy", "off"};
+  script.late_libraries = {"libengine.so.9.1 0123456789abcdef0123"};
+  const auto verdict_with = [&](const char* library) {
+    policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1), {library}}};
+    records.clear();
+    run();
+    return of(kFirst).verdict;
+  };
+  EXPECT_EQ(verdict_with("libengine 9.1"), Verdict::known);
+  EXPECT_EQ(verdict_with("libengine 0123456789abcdef"), Verdict::known);
+  EXPECT_EQ(verdict_with("libengine 9.2"), Verdict::wrong);
+}
+
 // Two failures, each the known one of a library: where one of them is another, neither is excused.
 TEST_F(Run, AKnownIssueOfAnotherLibraryDoesNotHelpToExcuse) {
   script.fails[kFirst] = {"accuracy", "off"};
