@@ -13,8 +13,8 @@
 #include "cli/progress.h"
 #include "core/error.h"
 #include "gate/filter.h"
-#include "gate/goldens.h"
 #include "gate/plan.h"
+#include "gate/record_libraries.h"
 #include "golden/update.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -73,14 +73,12 @@ std::vector<GoldenChange> truth_changes(const Options& options, const std::files
   return plan_truth_update(folder / "truth", truths, filters.empty() ? Extent::complete : Extent::partial);
 }
 
-// A whole ci run of the tree's own kernels says everything there is on its platform; any other leaves the lines it has
-// nothing to say about.
+// A whole ci gate of the tree's own kernels says everything there is on its platform; any other run leaves the lines it
+// has nothing to say about: `check` plans no bench case, `bench` no other, and an error (exit 4) is no answer.
 Extent extent_of(const Run& run) {
-  const Options asked = parse_options(run.asked.argv);
-  const bool own = asked.modules.empty() && asked.modules_folder.empty();
-  const bool whole = own && run.asked.tier == "ci" && run.asked.filter.empty() && run.asked.shard.empty() &&
-                     run.asked.command != "bench" && asked.sanitizer.empty() && run.planned == run.recorded &&
-                     run.left_out.empty();
+  const bool whole = run.asked.command == "gate" && run.asked.tier == "ci" && run.asked.filter.empty() &&
+                     run.asked.shard.empty() && run.asked.own_modules && run.planned == run.recorded &&
+                     run.left_out.empty() && run.exit_code != 4;
   return whole ? Extent::complete : Extent::partial;
 }
 
@@ -134,17 +132,6 @@ std::vector<Record> records_of(const std::vector<Record>& records, const std::se
   return theirs;
 }
 
-// By module, of all its kernels: what its processes loaded after it.
-std::map<std::string, std::set<std::string>> late_libraries(const Run& run, const std::vector<Record>& records) {
-  std::map<std::string, std::string> modules;
-  for (const KernelEntry& kernel : run.kernels) modules[kernel.op + "/" + kernel.name] = kernel.module;
-  std::map<std::string, std::set<std::string>> late;
-  for (const Record& record : records) {
-    late[modules[record.op + "/" + record.kernel]].insert(record.late_libraries.begin(), record.late_libraries.end());
-  }
-  return late;
-}
-
 std::vector<GoldenChange> observed_changes(const Options& options, const std::filesystem::path& folder) {
   if (!options.filters.empty()) throw UsageError("golden --run: takes the run as it is; filter when running it");
   const Run run = read_run(options.run_folder);
@@ -158,13 +145,12 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
   };
   const std::vector<Record> records = read_records(options.run_folder);
   require_whole(options.run_folder, run, records);
-  std::map<std::string, std::set<std::string>> late = late_libraries(run, records);
+  const LibrariesByKernel brought = brought_libraries(run, records);
   KernelPlatforms platforms;
   std::string others;
   for (const KernelEntry& kernel : run.kernels) {
     const std::string id = kernel.op + "/" + kernel.name;
-    Platform platform{fact(isa_fact(kernel.target)), run.threads, computing_libraries(run.libraries, kernel.module)};
-    std::erase_if(platform.libraries, [&](const auto& one) { return late[kernel.module].contains(identity(one)); });
+    const Platform platform{fact(isa_fact(kernel.target)), run.threads, brought.at(id)};
     if (platform.key() == kernel.platform) {
       platforms[id] = platform;
     } else {
@@ -180,6 +166,7 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
   std::vector<GoldenChange> changes;
   for (const auto& [key, of_platform] : by_platform(platforms)) {
     const std::vector<Record> theirs = records_of(records, of_platform.kernels);
+    if (theirs.empty()) continue;  // kernels of another device than the run's
     for (GoldenChange& change :
          plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs), extent)) {
       changes.push_back(std::move(change));

@@ -10,9 +10,7 @@ namespace {
 // Arguments without which the same id would mean another kernel or another judgement.
 std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
   std::string arguments;
-  if (!options.modules.empty() || !options.modules_folder.empty()) {
-    arguments += " --module " + shell_quoted(kernel.module.string());
-  }
+  if (!judges_own_modules(options)) arguments += " --module " + shell_quoted(kernel.module.string());
   if (options.device != Options{}.device) arguments += " --device " + options.device;
   if (!options.sanitizer.empty()) arguments += " --sanitizer " + options.sanitizer;
   if (options.threads != Options{}.threads) arguments += " --threads " + std::to_string(options.threads);

@@ -24,10 +24,12 @@ fs::path program(const char* name) {
   return file;
 }
 
+fs::path own_modules() { return build_folder() / "modules"; }
+
 fs::path modules_folder(const Options& options) {
   if (!options.modules_folder.empty()) return options.modules_folder;
   const char* variable = std::getenv("ASSAY_MODULES");
-  return variable != nullptr && *variable != '\0' ? fs::path(variable) : build_folder() / "modules";
+  return variable != nullptr && *variable != '\0' ? fs::path(variable) : own_modules();
 }
 
 // Library folders, one a line; written by the build when libraries lie outside the system's own folders.
@@ -72,6 +74,11 @@ std::vector<fs::path> module_files(const Options& options) {
   if (files.empty()) throw UsageError("modules folder " + folder.string() + ": holds no *.so; build the kernels first");
   std::sort(files.begin(), files.end());
   return files;
+}
+
+bool judges_own_modules(const Options& options) {
+  std::error_code error;
+  return options.modules.empty() && fs::equivalent(modules_folder(options), own_modules(), error);
 }
 
 JudgeSettings judge_settings(const Options& options) {

@@ -15,6 +15,9 @@ std::filesystem::path source_root(const Options& options);
 // The modules a command is about, absolute and in name order. Throws UsageError when there are none.
 std::vector<std::filesystem::path> module_files(const Options& options);
 
+// Whether these are the modules of the build that this program is of.
+bool judges_own_modules(const Options& options);
+
 // How judges are started: the programs beside this one, the library set of library_path.txt in the build folder.
 JudgeSettings judge_settings(const Options& options);
 

@@ -54,7 +54,12 @@ Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded,
   Run run;
   std::string filter;
   for (const std::string& one : options.filters) filter += (filter.empty() ? "" : " ") + one;
-  run.asked = {options.command, std::string(name_of(options.tier)), filter, options.shard_text, options.argv};
+  run.asked = {.command = options.command,
+               .tier = std::string(name_of(options.tier)),
+               .filter = filter,
+               .shard = options.shard_text,
+               .argv = options.argv,
+               .own_modules = judges_own_modules(options)};
   run.started = utc_now();
   run.planned = static_cast<int64_t>(plan.cases.size());
   run.left_out = plan.left_out;

@@ -14,7 +14,7 @@ void JsonFields::fail(const std::string& key, const std::string& problem) const 
 
 const nlohmann::json& JsonFields::at(const std::string& key) const {
   const auto found = object_->find(key);
-  if (found == object_->end()) fail(key, "is missing");
+  if (found == object_->end()) fail(key, "is missing: made by an older assay, or damaged");
   return *found;
 }
 

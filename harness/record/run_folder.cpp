@@ -26,6 +26,11 @@ namespace fs = std::filesystem;
   throw UsageError(std::string("cannot ") + action + " " + path.string() + ": " + std::strerror(code) + remedy);
 }
 
+// What a run's file holds cannot be read: damaged, or of another version.
+[[noreturn]] void refuse_content(const std::string& place, const UsageError& problem) {
+  throw UsageError(place + ": " + problem.what() + "; start a new run in another folder");
+}
+
 // False, with errno set, when some of it could not be written.
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -66,8 +71,7 @@ int64_t for_each_record(const fs::path& file, const std::string& content, Each e
       if (!keys.insert(record.kernel_id).second) throw UsageError("kernel_id: '" + record.kernel_id + "' twice");
       each(std::move(record));
     } catch (const UsageError& e) {
-      throw UsageError(file.string() + ":" + std::to_string(line) + ": " + e.what() +
-                       "; start a new run in another folder");
+      refuse_content(file.string() + ":" + std::to_string(line), e);
     }
     begin = end + 1;
   }
@@ -199,7 +203,7 @@ Run read_run(const fs::path& run_folder) {
   try {
     return run_from_json(parse_json(content));
   } catch (const UsageError& e) {
-    throw UsageError(file.string() + ": " + e.what());
+    refuse_content(file.string(), e);
   }
 }
 

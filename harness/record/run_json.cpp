@@ -70,7 +70,8 @@ json to_json(const Run& run) {
             {"tier", valid_utf8(run.asked.tier)},
             {"filter", valid_utf8(run.asked.filter)},
             {"shard", valid_utf8(run.asked.shard)},
-            {"argv", texts_to_json(run.asked.argv)}}},
+            {"argv", texts_to_json(run.asked.argv)},
+            {"own_modules", run.asked.own_modules}}},
           {"started", run.started},
           {"finished", run.finished},
           {"planned", run.planned},
@@ -94,7 +95,8 @@ Run run_from_json(const json& value) {
                .tier = asked.text("tier"),
                .filter = asked.text("filter"),
                .shard = asked.text("shard"),
-               .argv = asked.texts("argv")};
+               .argv = asked.texts("argv"),
+               .own_modules = asked.boolean("own_modules")};
   run.started = fields.text("started");
   run.finished = fields.text("finished");
   run.planned = fields.integer<int64_t>("planned");

@@ -19,6 +19,7 @@ struct Asked {
   std::string filter;   // as given; empty: everything
   std::string shard;    // "i/n"; empty: all
   std::vector<std::string> argv;
+  bool own_modules = false;  // the modules were those of the build that judged them, and no others
 };
 
 // A file that was mapped by a process of the run. "unknown" where it could not be told.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli_fixture.h"
+#include "golden/observed.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
 
@@ -181,22 +182,80 @@ TEST_F(Cli, OnlyAWholeRunOfTheTreesOwnKernelsTakesLinesAway) {
   std::string text = content_of(observed / "reduce.txt");
   for (size_t at; (at = text.find("\nreduce/")) != std::string::npos;) text.replace(at, 8, "\nother_op/");
   std::ofstream(observed / "other_op.txt") << text;
-  const auto diff = [&](std::vector<std::string> argv) {
-    told.asked = {"check", "ci", "", "", std::move(argv)};
+  // What `golden diff` makes of the run as told; `platform` is that of kernels of another device, with a golden too.
+  const Platform platform{"H200", told.threads, {}};
+  write_golden_file(observed.parent_path() / platform.key() / "reduce.txt",
+                    to_golden_file({.lines = {{"reduce/gpu:m=1", {.bits = "0123456789abcdef"}}}}, platform));
+  told.environment["gpu.model"] = platform.isa;
+  told.kernels.push_back({"reduce", "gpu", "cuda", "gpu.so", "", {}, platform.key()});
+  const Asked whole{.command = "gate", .tier = "ci", .own_modules = true};
+  const auto diff = [&](const Asked& asked) {
+    told.asked = asked;
     RunFolder::resume(run).write_run(told);
-    return assay({"golden", "diff", "--root", root, "--run", run}).output;
+    const ProgramEnd end = assay({"golden", "diff", "--root", root, "--run", run});
+    EXPECT_EQ(end.status, 0) << end.output;
+    EXPECT_THAT(end.output, Not(HasSubstr("reduce/gpu")));
+    return end.output;
   };
-  EXPECT_THAT(diff({"check", "--tier", "ci"}), HasSubstr("other_op.txt"));
-  for (const std::vector<std::string>& argv :
-       {std::vector<std::string>{"check", "--tier", "ci", "--module", module("good")},
-        {"check", "--tier", "ci", "--modules", (kBuild / "bad_modules").string()},
-        {"check", "--tier", "ci", "--device", "cuda", "--sanitizer", "memcheck"}}) {
-    EXPECT_THAT(diff(argv), Not(HasSubstr("other_op.txt"))) << argv.back();
-  }
+  const auto other_op_goes = HasSubstr("other_op.txt");
+  EXPECT_THAT(diff(whole), other_op_goes);
+  const auto with = [&](auto Asked::*field, const auto& value) {
+    Asked asked = whole;
+    asked.*field = value;
+    return asked;
+  };
+  EXPECT_THAT(diff(with(&Asked::command, "check")), Not(other_op_goes)) << "plans no bench case";
+  EXPECT_THAT(diff(with(&Asked::command, "bench")), Not(other_op_goes));
+  EXPECT_THAT(diff(with(&Asked::tier, "nightly")), Not(other_op_goes));
+  EXPECT_THAT(diff(with(&Asked::filter, "reduce")), Not(other_op_goes));
+  EXPECT_THAT(diff(with(&Asked::shard, "1/2")), Not(other_op_goes));
+  EXPECT_THAT(diff(with(&Asked::own_modules, false)), Not(other_op_goes));
+  told.exit_code = 4;
+  EXPECT_THAT(diff(whole), Not(other_op_goes)) << "a module did not load, or a judge died";
+  told.exit_code = 0;
   told.kernels.push_back(told.kernels[0]);
-  told.kernels[1].name = "late";
-  told.kernels[1].platform += "x";
-  EXPECT_THAT(diff({"check", "--tier", "ci"}), AllOf(HasSubstr("reduce/late"), Not(HasSubstr("other_op.txt"))));
+  told.kernels.back().name = "late";
+  told.kernels.back().platform += "x";
+  EXPECT_THAT(diff(whole), AllOf(HasSubstr("reduce/late"), Not(other_op_goes)));
+}
+
+TEST_F(Cli, ARunIsReadWhereItsArgumentsMeanNothing) {
+  const std::string root = tree();
+  ASSERT_EQ(check("good", kCase, {"--root", root}).status, 0);
+  assay::Run told = read_run(run);
+  told.asked.argv = {"gate", "--history", (folder / "of-the-runner").string()};
+  RunFolder::resume(run).write_run(told);
+  EXPECT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 0);
+}
+
+// With the programs beside a modules folder of their own, as in a build.
+TEST_F(Cli, ARunSaysWhetherItJudgedTheModulesOfItsOwnBuild) {
+  const fs::path build = folder / "build", others = folder / "others";
+  fs::create_directories(build / "bin");
+  for (const char* program : {"assay", "assay-judge", "assay-worker"})
+    fs::copy(kBuild / "bin" / program, build / "bin");
+  for (const fs::path& modules : {build / "modules", others}) {
+    fs::create_directories(modules);
+    fs::copy(module("good"), modules);
+  }
+  if (fs::exists(kBuild / "library_path.txt")) fs::copy(kBuild / "library_path.txt", build);
+  int runs = 0;
+  const auto is_own = [&](const std::string& variable, const std::vector<std::string>& more) {
+    run = (folder / ("run" + std::to_string(++runs))).string();
+    std::vector<std::string> arguments{(build / "bin" / "assay").string(), "check", "--filter", kCase, "--out", run};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramEnd end = run_program(arguments, {{"ASSAY_MODULES", variable}});
+    EXPECT_EQ(end.status, 0) << end.output;
+    const bool own = read_run(run).asked.own_modules;
+    EXPECT_EQ(own, read_records(run).at(0).repro.find("--module") == std::string::npos);
+    return own;
+  };
+  EXPECT_TRUE(is_own("", {}));
+  EXPECT_TRUE(is_own((build / "modules").string(), {}));
+  EXPECT_FALSE(is_own(others.string(), {}));
+  EXPECT_FALSE(is_own("", {"--modules", others.string()}));
+  EXPECT_FALSE(is_own("", {"--module", (build / "modules" / "good.so").string()}));
 }
 
 TEST_F(Cli, ARunThatLostRecordsApprovesNothing) {

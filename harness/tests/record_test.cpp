@@ -165,7 +165,9 @@ TEST(RecordJson, ErrorsNameTheKey) {
   };
   using json = nlohmann::json;
   EXPECT_EQ(error([](json& j) { j["op"] = 3; }), "op: not a string");
-  EXPECT_EQ(error([](json& j) { j.erase("repro"); }), "repro: is missing");
+  EXPECT_EQ(error([](json& j) { j.erase("repro"); }), "repro: is missing: made by an older assay, or damaged");
+  EXPECT_EQ(error([](json& j) { j["errors"][0].erase("max_q"); }),
+            "errors[0].max_q: is missing: made by an older assay, or damaged");
   EXPECT_EQ(error([](json& j) { j["errors"] = json::object(); }), "errors: not an array");
   EXPECT_EQ(error([](json& j) { j["errors"][0]["max_q"] = "huge"; }),
             "errors[0].max_q: not a number, \"nan\", \"inf\" or \"-inf\"");
@@ -174,7 +176,6 @@ TEST(RecordJson, ErrorsNameTheKey) {
   EXPECT_THAT(error([](json& j) { j["errors"][0]["histogram"][1] = true; }), HasSubstr("errors[0].histogram[1]"));
   EXPECT_THAT(error([](json& j) { j["workspace_bytes"] = -1; }), HasSubstr("workspace_bytes: not an integer from 0"));
   EXPECT_THAT(error([](json& j) { j["interruptions"] = 1ll << 40; }), HasSubstr("interruptions: not an integer"));
-  EXPECT_EQ(error([](json& j) { j.erase("late_libraries"); }), "late_libraries: is missing");
   EXPECT_EQ(error([](json& j) { j["late_libraries"] = "liba.so 1"; }), "late_libraries: not an array");
   EXPECT_THAT(error([](json& j) { j["late_libraries"][1] = 1; }), HasSubstr("late_libraries[1]: not a string"));
   EXPECT_THAT(error([](json& j) { j["selection"]["x"] = nullptr; }), HasSubstr("selection.x: not a string"));
@@ -271,6 +272,10 @@ TEST(RunJson, ComesBackEqualAndCarriesTheTables) {
   nlohmann::json bad = to_json(run);
   bad["kernels"][0]["contract"]["arithmetic"]["split_k"] = "one";
   EXPECT_THAT(message_of([&] { run_from_json(bad); }), HasSubstr("kernels[0].contract.arithmetic.split_k"));
+  for (const bool own : {false, true}) {
+    run.asked.own_modules = own;
+    EXPECT_EQ(run_from_json(to_json(run)).asked.own_modules, own);
+  }
 }
 
 // The two records and the run.json that the dashboards' tests read: what this writer writes, checked in. When a field

@@ -74,7 +74,10 @@ TEST(RunFolder, MalformedLinesAreNamedByFileAndLine) {
     return resumed;
   };
   EXPECT_THAT(error("garbage\n" + good), HasSubstr("records.jsonl:1: not JSON"));
-  EXPECT_THAT(error(good + "{\"schema\":{\"major\":1}}\n"), HasSubstr("records.jsonl:2: kernel_id: is missing"));
+  EXPECT_THAT(
+      error(good + "{\"schema\":{\"major\":1}}\n"),
+      HasSubstr("records.jsonl:2: kernel_id: is missing: made by an older assay, or damaged; start a new run in "
+                "another folder"));
   EXPECT_THAT(error(good + "\n"), HasSubstr("records.jsonl:2: not JSON"));
   EXPECT_THAT(error(good + good), HasSubstr("records.jsonl:2: kernel_id: 'op/k:m=1' twice"));
   EXPECT_THAT(error(good + "{\"schema\":{\"major\":2,\"minor\":0}}\n"),
@@ -97,6 +100,10 @@ TEST(RunFolder, WrongFoldersAreRefusedInOneLineThatNamesThem) {
   EXPECT_THAT(message_of([&] { write_file_atomically("/proc/assay", "x"); }), HasSubstr("cannot write /proc/assay"));
   write_text(run / "run.json", "{\"schema\":{\"major\":9}}");
   EXPECT_THAT(message_of([&] { read_run(run); }), HasSubstr("run.json: schema 9 is newer"));
+  write_text(run / "run.json", "{\"schema\":{\"major\":1}}");
+  EXPECT_THAT(message_of([&] { read_run(run); }),
+              HasSubstr("run.json: asked: is missing: made by an older assay, or damaged; start a new run in another "
+                        "folder"));
 }
 
 TEST(RunFolder, AnotherWriterIsRefused) {
