@@ -184,14 +184,14 @@ std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary
     const size_t space = library.find(' ');
     const std::string name = library.substr(0, space), what = library.substr(space + 1);
     std::string others;
-    bool is_loaded = false;
+    bool all_are_it = true;
     for (const LoadedLibrary& one : loaded) {
       if (!std::filesystem::path(one.path).filename().string().starts_with(name + ".so")) continue;
-      is_loaded = is_loaded || is_version(one.version, what) || is_build(one.build_id, what);
+      all_are_it = all_are_it && (is_version(one.version, what) || is_build(one.build_id, what));
       others += (others.empty() ? "" : ", ") + one.version + " (build-id " + one.build_id + ")";
     }
-    if (is_loaded) continue;
-    return others.empty() ? name + " is not loaded" : name + " is " + others + ", not " + what;
+    if (others.empty()) return name + " is not loaded";
+    if (!all_are_it) return name + " is " + others + ", not " + what;
   }
   return "";
 }

@@ -44,9 +44,10 @@ struct KnownIssue {
   std::vector<std::string> libraries = {};
   std::vector<std::string> processor_lacks = {};  // instruction sets with which a library takes another way
 };
-// Why the same failure is not the known one in this record, in few words: a library of the issue is another or is not
-// there, or the processor has an instruction set it must lack, or is not known to lack it. Empty: it is that one.
-// `brought` are the libraries that the kernel's module brought with it; the late ones are in the record.
+// Why the same failure is not the known one in this record, in few words: a library of the issue is another, or not
+// alone of its name, or not there, or the processor has an instruction set it must lack, or is not known to lack it.
+// Empty: it is that one. `brought` are the libraries that the kernel's module brought with it; the late ones are in the
+// record.
 std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary>& brought, const Record& record,
                         const Facts& environment);
 

@@ -240,6 +240,10 @@ TEST(KnownIssueLibraries, AreOfAVersionOrABuild) {
   EXPECT_EQ(why({"libcudnn_ops 9.15"}), "libcudnn_ops is 9.14.0 (build-id fedcba9876543210fedc), not 9.15");
   EXPECT_EQ(why({"libstripped 2"}), "");
   EXPECT_EQ(why({"libcudnn 9.14.0", "libcublas 13.1"}), "libcublas is not loaded");
+  record.late_libraries = {"libcudnn.so.9.15.0 fedcba9876543210fedc"};  // it computes with either
+  EXPECT_EQ(why({"libcudnn 9.14.0"}),
+            "libcudnn is 9.14.0 (build-id 0123456789abcdef0123), 9.15.0 (build-id fedcba9876543210fedc), not 9.14.0");
+  EXPECT_NE(why({"libcudnn 9.15.0"}), "");
 }
 
 // ---- growth ----
