@@ -74,7 +74,7 @@ template <DType T>
 ASSAY_HD Judged judge_special(const Expected& r, double got, const JudgeRules& rules) {
   Judged j;
   j.want = r.hi;
-  const bool r_nan = !(r.hi == r.hi);
+  const bool r_nan = !(r.hi == r.hi);  // NOLINT(misc-redundant-expression): of a NaN alone
   const bool anything_goes = r_nan && rules.nan_unspecified;
   if (r.evidence == Evidence::no_evidence || anything_goes) {
     j.counted = Evidence::no_evidence;
