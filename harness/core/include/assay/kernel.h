@@ -301,17 +301,19 @@ struct Planned {
   }
 };
 
+// What a kernel left out is asked at run time: instrumented for undefined behaviour, GCC takes it for no constant
+// expression whether an inline function has an address.
 template <const Spec& S>
 struct Entry {
-  static void* create([[maybe_unused]] assay_device device, [[maybe_unused]] const char** error) {
-    if constexpr (S.unavailable != nullptr) {
+  static void* create(assay_device device, const char** error) {
+    if (S.unavailable != nullptr) {
       if (const char* reason = S.unavailable()) {
         *error = reason;
         return nullptr;
       }
     }
     auto state = std::make_unique<State>();
-    if constexpr (S.create != nullptr) {
+    if (S.create != nullptr) {
       try {
         state->made = S.create(device);
       } catch (const std::exception& e) {
@@ -329,10 +331,10 @@ struct Entry {
       if (error.empty()) error = static_cast<State*>(state)->not_made;
       if (!error.empty()) return error.c_str();
       auto planned = std::make_unique<Planned>(*call, static_cast<State*>(state)->made);
-      if constexpr (S.refuse != nullptr) {
+      if (S.refuse != nullptr) {
         if (const char* reason = S.refuse(planned->view())) return (error = reason).c_str();
       }
-      if constexpr (S.plan != nullptr) planned->plan = S.plan(planned->view());
+      if (S.plan != nullptr) planned->plan = S.plan(planned->view());
       *plan = planned.release();
       return nullptr;
     } catch (const std::exception& e) {
@@ -342,11 +344,11 @@ struct Entry {
   static void release(void*, void* plan) { delete static_cast<Planned*>(plan); }
 
   static assay_workspace workspace(const void* plan) {
-    if constexpr (S.workspace != nullptr) return S.workspace(static_cast<const Planned*>(plan)->view());
+    if (S.workspace != nullptr) return S.workspace(static_cast<const Planned*>(plan)->view());
     return {};
   }
-  static const assay_contract* plan_contract([[maybe_unused]] const void* plan) {
-    if constexpr (S.plan_contract != nullptr) return S.plan_contract(static_cast<const Planned*>(plan)->view());
+  static const assay_contract* plan_contract(const void* plan) {
+    if (S.plan_contract != nullptr) return S.plan_contract(static_cast<const Planned*>(plan)->view());
     return nullptr;
   }
   static const char* launch(const void* plan, void* stream, void* const* pointers) {
@@ -358,7 +360,7 @@ struct Entry {
     }
   }
   static void describe(const void* plan, assay_describe_sink emit, void* sink) {
-    if constexpr (S.describe != nullptr) {
+    if (S.describe != nullptr) {
       S.describe(static_cast<const Planned*>(plan)->view(), [emit, sink](std::string_view key, std::string_view value) {
         emit(sink, std::string(key).c_str(), std::string(value).c_str());
       });
