@@ -86,9 +86,14 @@ SamplesFile parse_samples(std::string_view content, const std::string& file) {
                       .batch = static_cast<int64_t>(header.batch),
                       .nanoseconds = std::vector<int64_t>(header.count),
                       .sm_mhz = std::vector<double>(header.version == kWithClocks ? header.count : 0)};
-  const char* const numbers = content.data() + sizeof header + header.label_bytes;
-  std::memcpy(samples.nanoseconds.data(), numbers, header.count * 8);
-  std::memcpy(samples.sm_mhz.data(), numbers + header.count * 8, samples.sm_mhz.size() * 8);
+  const char* next = content.data() + sizeof header + header.label_bytes;
+  const auto take = [&next](auto& numbers) {
+    if (numbers.empty()) return;  // it may have no memory, not even to copy nothing to
+    std::memcpy(numbers.data(), next, numbers.size() * sizeof numbers[0]);
+    next += numbers.size() * sizeof numbers[0];
+  };
+  take(samples.nanoseconds);
+  take(samples.sm_mhz);
   for (const int64_t ns : samples.nanoseconds) {
     if (ns < 0) refuse("a negative duration");
   }

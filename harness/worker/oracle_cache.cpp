@@ -66,7 +66,7 @@ struct Reader {
     const std::string_view raw =
         count > in.size() / sizeof(double) ? bytes(in.size() + 1) : bytes(count * sizeof(double));
     std::vector<double> v(raw.size() / sizeof(double));
-    std::memcpy(v.data(), raw.data(), raw.size());
+    if (!v.empty()) std::memcpy(v.data(), raw.data(), raw.size());
     return v;
   }
 };
