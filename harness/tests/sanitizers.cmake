@@ -23,6 +23,13 @@ foreach(op reduce bias_gelu)
   add_dependencies(threads assay assay-judge assay-worker module_${op}_simd)
 endforeach()
 
+foreach(op softmax layernorm_residual)
+  left_out(races_of_${op} "${op}/simd: instrumented for races, Clang takes more than five minutes to compile it")
+endforeach()
+foreach(op gemm gemm_int8)
+  left_out(races_of_${op} "${op}/simd: whether it compiles in time, instrumented for races, was not tried")
+endforeach()
+
 # Races are seen, between threads of the library and of OpenMP, and a barrier is not taken for one.
 add_executable(seeded_race seeded_race.cpp)
 target_link_libraries(seeded_race PRIVATE OpenMP::OpenMP_CXX Threads::Threads)
