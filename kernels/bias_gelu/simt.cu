@@ -81,54 +81,74 @@ __device__ double gelu(double t) {
 }
 
 inline constexpr int kThreads = 256;
-inline constexpr int kUnroll = 4;       // rows in flight
 inline constexpr int kRowsAThread = 8;  // over which a thread's bias is read once
 
-// kColumns is a chunk's, or 1 where a tensor does not allow 16-byte accesses.
+// kColumns neighbours of a row, moved at once: a chunk, or one element where a tensor does not allow that.
+template <class T, int kColumns>
+struct Unit {
+  static constexpr int kInFlight = 4;  // rows
+  Chunk<T> values;
+  __device__ void load(const T* from) { values = load_constant(from); }
+  __device__ void widen_to(ComputeOf<T> (&to)[kColumns]) const { widen_all(values, to); }
+  static __device__ void store(T* to, const ComputeOf<T> (&from)[kColumns]) {
+    store_streaming(to, narrow_all<T>(from));
+  }
+};
+template <class T>
+struct Unit<T, 1> {
+  static constexpr int kInFlight = 8;
+  T value;
+  __device__ void load(const T* from) { value = *from; }
+  __device__ void widen_to(ComputeOf<T> (&to)[1]) const { to[0] = widen(value); }
+  static __device__ void store(T* to, const ComputeOf<T> (&from)[1]) { *to = narrow<T>(from[0]); }
+};
+
+// A block takes a panel of blockDim.x units and goes down bands of blockDim.y * kRowsAThread rows.
 template <class T, Form kForm, int kColumns>
 __global__ void __launch_bounds__(kThreads, 4) bias_gelu(BiasGeluRows p) {
   using C = ComputeOf<T>;
-  const int64_t units = (p.cols + kColumns - 1) / kColumns, panels = (units + blockDim.x - 1) / blockDim.x;
-  const int64_t height = int64_t{blockDim.y} * kRowsAThread, bands = (p.rows + height - 1) / height;
-  for (int64_t task = blockIdx.x; task < panels * bands; task += gridDim.x) {
-    const int64_t unit = task % panels * blockDim.x + threadIdx.x;
-    if (unit >= units) continue;
-    const int64_t column = unit * kColumns, first = task / panels * height + threadIdx.y;
-    const int64_t end = min(p.rows, (task / panels + 1) * height);
+  using Moved = Unit<T, kColumns>;
+  constexpr int kInFlight = Moved::kInFlight;
+  const T* const biases = static_cast<const T*>(p.bias.data);
+  const int64_t next_x = p.x.stride * blockDim.y, next_y = p.y.stride * blockDim.y;
+  for (int64_t unit = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; unit * kColumns < p.cols;
+       unit += int64_t{gridDim.x} * blockDim.x) {
+    const int64_t column = unit * kColumns;
     const int count = static_cast<int>(min(p.cols - column, int64_t{kColumns}));
     C bias[kColumns];
 #pragma unroll
-    for (int e = 0; e < kColumns; ++e) {
-      bias[e] = e < count ? C(widen(static_cast<const T*>(p.bias.data)[column + e])) : C(0);
-    }
-    const T* x = static_cast<const T*>(p.x.data) + column;
-    T* y = static_cast<T*>(p.y.data) + column;
-    if (kColumns > 1 && count == kColumns) {
-      for (int64_t begin = first; begin < end; begin += int64_t{kUnroll} * blockDim.y) {
-        Chunk<T> loaded[kUnroll];
-#pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
-          const int64_t row = begin + u * blockDim.y;
-          if (row < end) loaded[u] = load_streaming(x + row * p.x.stride);
+    for (int e = 0; e < kColumns; ++e) bias[e] = e < count ? C(widen(biases[column + e])) : C(0);
+    for (int64_t band = blockIdx.y; band * kRowsAThread * blockDim.y < p.rows; band += gridDim.y) {
+      const int64_t first = band * kRowsAThread * blockDim.y + threadIdx.y;
+      // Of this thread's rows, which are blockDim.y apart, those that are there: u * blockDim.y < left.
+      const int left = static_cast<int>(min(p.rows - first, int64_t{kRowsAThread} * blockDim.y));
+      const int apart = static_cast<int>(blockDim.y);
+      const T* x = static_cast<const T*>(p.x.data) + first * p.x.stride + column;
+      T* y = static_cast<T*>(p.y.data) + first * p.y.stride + column;
+      if (count < kColumns) {
+        for (int u = 0; u * apart < left && u < kRowsAThread; ++u, x += next_x, y += next_y) {
+          for (int e = 0; e < count; ++e) {
+            y[e] = narrow<T>(gelu<kForm>(Add()(C(widen(x[e])), C(widen(biases[column + e])))));
+          }
         }
-#pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
-          const int64_t row = begin + u * blockDim.y;
-          if (row >= end) continue;
-          C values[kPerChunk<T>];
-          widen_all(loaded[u], values);
-#pragma unroll
-          for (int e = 0; e < kPerChunk<T>; ++e) values[e] = gelu<kForm>(Add()(values[e], bias[e % kColumns]));
-          store_streaming(y + row * p.y.stride, narrow_all<T>(values));
-        }
+        continue;
       }
-      continue;
-    }
-    for (int64_t row = first; row < end; row += blockDim.y) {
+#pragma unroll 1
+      for (int begin = 0; begin < kRowsAThread && begin * apart < left; begin += kInFlight) {
+        Moved loaded[kInFlight];
 #pragma unroll
-      for (int e = 0; e < kColumns; ++e) {
-        if (e >= count) continue;
-        y[row * p.y.stride + e] = narrow<T>(gelu<kForm>(Add()(C(widen(x[row * p.x.stride + e])), bias[e])));
+        for (int u = 0; u < kInFlight; ++u, x += next_x) {
+          if ((begin + u) * apart < left) loaded[u].load(x);
+        }
+#pragma unroll
+        for (int u = 0; u < kInFlight; ++u, y += next_y) {
+          if ((begin + u) * apart >= left) continue;
+          C values[kColumns];
+          loaded[u].widen_to(values);
+#pragma unroll
+          for (int e = 0; e < kColumns; ++e) values[e] = gelu<kForm>(Add()(values[e], bias[e]));
+          Moved::store(y, values);
+        }
       }
     }
   }
@@ -162,8 +182,9 @@ void launch_by(const BiasGeluRows& p, cudaStream_t stream) {
   const int64_t units = (p.cols + kColumns - 1) / kColumns;
   const int lanes = 1 << log2_up(std::min<int64_t>(units, kThreads));
   const int64_t height = int64_t{kThreads / lanes} * kRowsAThread;
-  const int64_t tasks = (units + lanes - 1) / lanes * ((p.rows + height - 1) / height);
-  const auto blocks = static_cast<unsigned>(std::min(tasks, kMostBlocks));
+  const int64_t panels = (units + lanes - 1) / lanes, bands = (p.rows + height - 1) / height;
+  const dim3 blocks(static_cast<unsigned>(std::min(panels, kMostBlocks)),
+                    static_cast<unsigned>(std::min<int64_t>(bands, 65535)));
   bias_gelu<T, kForm, kColumns><<<blocks, dim3(lanes, kThreads / lanes), 0, stream>>>(p);
 }
 

@@ -1,6 +1,6 @@
 // 16 bytes of a row: the unit in which threads share a row out, read it and write it. Which elements a thread holds
-// follows from the row's length alone. Whether a row allows accesses of 16 bytes decides how they are moved, never
-// which thread has them, so that sums come out the same for every address and leading dimension.
+// follows from the row's length alone. Whether its address allows wide accesses decides how they are moved, never which
+// thread has them, so that sums come out the same for every address and leading dimension.
 #pragma once
 
 #include <assay/kernel.h>
@@ -120,16 +120,16 @@ __device__ BitsOf<T> element_bits(const Chunk<T>& chunk, int e) {  // e is known
   if constexpr (sizeof(T) == 8) return chunk.word[2 * e] | static_cast<uint64_t>(chunk.word[2 * e + 1]) << 32;
 }
 
-__host__ __device__ inline bool is_aligned(const void* address) {
-  return reinterpret_cast<uintptr_t>(address) % 16 == 0;
+__host__ __device__ inline bool is_aligned(const void* address, int bytes = 16) {
+  return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(bytes) == 0;
 }
 
-// Data that is read once leaves the level-1 cache to what is read again. Volatile, or the compiler takes it for a
+// Read-only data. Past the level-1 cache (no_allocate) it came 5 % slower. Volatile, or the compiler takes it for a
 // function of its argument and calls it early, before the condition that guards it.
 template <class T>
-__device__ Chunk<T> load_streaming(const T* address) {
+__device__ Chunk<T> load_constant(const T* address) {
   Chunk<T> chunk;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(chunk.word[0]), "=r"(chunk.word[1]), "=r"(chunk.word[2]), "=r"(chunk.word[3])
                : "l"(address));
   return chunk;
@@ -144,109 +144,186 @@ __device__ void store_streaming(T* address, const Chunk<T>& chunk) {
   __stcs(reinterpret_cast<uint4*>(address), make_uint4(chunk.word[0], chunk.word[1], chunk.word[2], chunk.word[3]));
 }
 
-// How a row may be accessed. whole: 16 bytes at a time, from the first to the last. any: as it lies.
-enum class Access { whole, any };
+// How a row is cut and accessed. Rows that are a multiple of 16 bytes long are cut into chunks of neighbours: `whole`
+// where each row of each tensor is aligned, `askew` where some may not be. Others lie askew behind each other whatever
+// their base, so that their chunks are gathered from narrower units, which the lanes of a warp take in turn: pairs of
+// 16-bit elements where the length is even, else single elements.
+enum class Access { whole, askew, pairs, elements };
+template <class T, Access kAccess>
+inline constexpr int kUnit = kAccess == Access::elements ? 1
+                             : kAccess == Access::pairs  ? 2
+                                                         : kPerChunk<T>;
+
+// The part of a row that is thread `rank`'s of `size`: one chunk of every stripe of size chunks. kLanes of them, a warp
+// or all where that is fewer, share out units.
+template <int kLanes>
+struct Share {
+  int rank, size;
+};
+template <class T>
+__device__ int64_t stripes_of(int64_t cols, int size) {
+  const int64_t width = int64_t{kPerChunk<T>} * size;
+  return (cols + width - 1) / width;
+}
+
+// Where a thread's chunk of one stripe lies.
+template <class T, Access kAccess, int kLanes>
+struct Place {
+  static constexpr int kWidth = kUnit<T, kAccess>;
+  int first, end;  // elements: its own first, those of the row
+  __device__ Place(Share<kLanes> share, int stripe, int cols)
+      : first((stripe * share.size + share.rank) * kPerChunk<T>), end(cols) {
+    if constexpr (kWidth < kPerChunk<T>) first -= share.rank % kLanes * (kPerChunk<T> - kWidth);
+  }
+  static __device__ int after_first(int e) { return e / kWidth * kLanes * kWidth + e % kWidth; }
+  __device__ int element(int e) const { return first + after_first(e); }
+  __device__ bool has(int e) const { return element(e / kWidth * kWidth) < end; }  // units are all or nothing
+  // Where the thread's first element is in a row, of which the others are constant distances away. The compiler is kept
+  // from seeing more: it would compute the address of each anew, which takes longer than all else.
+  template <class U>
+  __device__ U* of_row(U* row) const {
+    U* address = row + first;
+    asm("" : "+l"(address));
+    return address;
+  }
+
+  template <class C>
+  __device__ void fill_beyond(C value, C (&values)[kPerChunk<T>]) const {
+    if (has(kPerChunk<T> - 1)) return;
+#pragma unroll
+    for (int e = 0; e < kPerChunk<T>; ++e) {
+      if (!has(e)) values[e] = value;
+    }
+  }
+};
+
+template <class T, Access kAccess, int kLanes>
+__device__ Place<T, kAccess, kLanes> place_of(Share<kLanes> share, int stripe, int cols) {
+  return {share, stripe, cols};
+}
+
+// The length of a row from element `begin` on, or as much of it as can lie before any thread. Indices are of 32 bits:
+// who walks along a row reads and writes at a `begin` that is a whole number of stripes.
+__device__ inline int length_from(int64_t begin, int64_t cols) {
+  return static_cast<int>(min(cols - begin, int64_t{1} << 30));
+}
 
 // One row, read.
 template <class T, Access kAccess>
 struct RowReader {
   const T* data;
-  int64_t cols;
-  bool aligned;
-  __device__ RowReader(const T* row, int64_t length)
-      : data(row), cols(length), aligned(kAccess == Access::whole || is_aligned(row)) {}
+  int cols;
+  __device__ RowReader(const T* row, int length) : data(row), cols(length) {}
 
-  // The chunks first, first + step, ..., elements beyond the row zero. `stage` as for RowWriter.
-  template <int kCount, class Index>
-  __device__ void load(Index first, Index step, Chunk<T> (&chunks)[kCount], std::byte* stage) const {
-    const Index whole = aligned ? static_cast<Index>(cols / kPerChunk<T>) : 0;
+  // The chunks of the stripes first, first + 1, ..., elements beyond the row zero. `stage` as for RowWriter.
+  template <int kLanes, int kCount>
+  __device__ void load(Share<kLanes> share, int first, Chunk<T> (&chunks)[kCount], std::byte* stage) const {
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      const Index chunk = first + k * step;
-      if (chunk < whole) {
-        chunks[k] = load_streaming(data + static_cast<int64_t>(chunk) * kPerChunk<T>);
-      } else if constexpr (kAccess == Access::whole) {
-        chunks[k] = {};
-      } else if (!aligned && stage != nullptr) {
-        const int lane = threadIdx.x % 32;
-        chunks[k] = elements(static_cast<int64_t>(chunk - lane) * kPerChunk<T> + lane, 32);
+      const auto place = place_of<T, kAccess>(share, first + k, cols);
+      if constexpr (kAccess == Access::whole) {
+        chunks[k] = place.has(0) ? load_constant(data + place.first) : Chunk<T>{};
+      } else if constexpr (kAccess == Access::askew) {
+        chunks[k] = stage == nullptr ? units(place) : staged(place, stage);
       } else {
-        chunks[k] = elements(static_cast<int64_t>(chunk) * kPerChunk<T>, 1);
+        chunks[k] = units(place);
       }
     }
-    if constexpr (kAccess == Access::any) settle(chunks, stage);
   }
   // The same for what every row reads.
-  template <class Index>
-  __device__ Chunk<T> load_shared(Index chunk) const {
-    const int64_t begin = static_cast<int64_t>(chunk) * kPerChunk<T>;
-    if (aligned && begin + kPerChunk<T> <= cols) return load_cached(data + begin);
-    if constexpr (kAccess == Access::whole) return {};
-    return elements(begin, 1);
+  template <int kLanes>
+  __device__ Chunk<T> load_shared(Share<kLanes> share, int stripe) const {
+    const auto place = place_of<T, kAccess>(share, stripe, cols);
+    if constexpr (kAccess == Access::whole) {
+      return place.has(0) ? load_cached(data + place.first) : Chunk<T>{};
+    } else {
+      return units(place);
+    }
   }
 
  private:
-  __device__ Chunk<T> elements(int64_t first, int step) const {
-    const auto* bits = reinterpret_cast<const BitsOf<T>*>(data);
-    return chunk_of_elements<T>([&](int e) { return first + e * step < cols ? bits[first + e * step] : BitsOf<T>(0); });
-  }
-  // Gives each lane its own chunk where neighbouring lanes have read neighbouring elements.
-  template <int kCount>
-  __device__ void settle(Chunk<T> (&chunks)[kCount], std::byte* stage) const {
-    if (aligned || stage == nullptr) return;
-    const int lane = threadIdx.x % 32;
+  template <int kLanes>
+  __device__ Chunk<T> units(const Place<T, kAccess, kLanes>& place) const {
+    const BitsOf<T>* const mine = place.of_row(reinterpret_cast<const BitsOf<T>*>(data));
+    if constexpr (kAccess == Access::pairs) {
+      if (is_aligned(data, 4)) {
+        Chunk<T> chunk;
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-#pragma unroll
-      for (int e = 0; e < kPerChunk<T>; ++e) {
-        reinterpret_cast<BitsOf<T>*>(stage)[e * 32 + lane] = element_bits(chunks[k], e);
+        for (int i = 0; i < 4; ++i) {
+          const auto* address = reinterpret_cast<const uint32_t*>(mine + place.after_first(2 * i));
+          chunk.word[i] = place.has(2 * i) ? __ldg(address) : 0;
+        }
+        return chunk;
       }
-      __syncwarp();
-      chunks[k] = load_cached(reinterpret_cast<const T*>(stage) + lane * kPerChunk<T>);
-      __syncwarp();
     }
+    return chunk_of_elements<T>(
+        [&](int e) { return place.has(e) ? __ldg(mine + place.after_first(e)) : BitsOf<T>(0); });
+  }
+
+  // Neighbouring lanes read neighbouring elements, and then give each its own chunk.
+  template <int kLanes>
+  __device__ Chunk<T> staged(const Place<T, kAccess, kLanes>& place, std::byte* stage) const {
+    const int lane = threadIdx.x % 32, begin = place.first - lane * kPerChunk<T> + lane;
+#pragma unroll
+    for (int e = 0; e < kPerChunk<T>; ++e) {
+      const int at = begin + e * 32;
+      const auto* bits = reinterpret_cast<const BitsOf<T>*>(data);
+      reinterpret_cast<BitsOf<T>*>(stage)[e * 32 + lane] = at < cols ? __ldg(bits + at) : BitsOf<T>(0);
+    }
+    __syncwarp();
+    const Chunk<T> chunk = load_cached(reinterpret_cast<const T*>(stage) + lane * kPerChunk<T>);
+    __syncwarp();
+    return chunk;
   }
 };
 
 // One row, written. `stage` is 512 bytes of shared memory a warp, through which neighbouring lanes come to access
-// neighbouring elements of a row that allows no 16-byte accesses. Null where a warp's lanes do not hold neighbouring
-// chunks of one row; otherwise whole warps call it.
+// neighbouring elements of an askew row. Null where a warp's lanes do not hold neighbouring chunks of one row;
+// otherwise whole warps call it.
 template <class T, Access kAccess>
 struct RowWriter {
   T* data;
-  int64_t cols;
-  bool aligned;
+  int cols;
   std::byte* stage;
-  __device__ RowWriter(T* row, int64_t length, std::byte* warp_stage)
-      : data(row), cols(length), aligned(kAccess == Access::whole || is_aligned(row)), stage(warp_stage) {}
+  __device__ RowWriter(T* row, int length, std::byte* warp_stage) : data(row), cols(length), stage(warp_stage) {}
 
-  template <class Index>
-  __device__ void store(Index chunk, const Chunk<T>& values) const {
-    const int64_t begin = static_cast<int64_t>(chunk) * kPerChunk<T>;
-    if (aligned && begin + kPerChunk<T> <= cols) {
-      store_streaming(data + begin, values);
-    } else if constexpr (kAccess == Access::any) {
-      if (aligned || stage == nullptr) {
+  template <int kLanes>
+  __device__ void store(Share<kLanes> share, int stripe, const Chunk<T>& values) const {
+    const auto place = place_of<T, kAccess>(share, stripe, cols);
+    if constexpr (kAccess == Access::whole) {
+      if (place.has(0)) store_streaming(data + place.first, values);
+    } else {
+      if constexpr (kAccess == Access::askew) {
+        if (stage != nullptr) return store_staged(place, values);
+      }
+      BitsOf<T>* const mine = place.of_row(reinterpret_cast<BitsOf<T>*>(data));
+      if constexpr (kAccess == Access::pairs) {
+        if (is_aligned(data, 4)) {
 #pragma unroll
-        for (int e = 0; e < kPerChunk<T>; ++e) {
-          if (begin + e < cols) reinterpret_cast<BitsOf<T>*>(data)[begin + e] = element_bits(values, e);
+          for (int i = 0; i < 4; ++i) {
+            auto* const address = reinterpret_cast<uint32_t*>(mine + place.after_first(2 * i));
+            if (place.has(2 * i)) *address = values.word[i];
+          }
+          return;
         }
-      } else {
-        store_staged(begin, values);
+      }
+#pragma unroll
+      for (int e = 0; e < kPerChunk<T>; ++e) {
+        if (place.has(e)) mine[place.after_first(e)] = element_bits(values, e);
       }
     }
   }
 
  private:
-  __device__ void store_staged(int64_t begin, const Chunk<T>& values) const {
-    const int lane = threadIdx.x % 32;
-    const int64_t warp_begin = begin - lane * kPerChunk<T>;
+  template <int kLanes>
+  __device__ void store_staged(const Place<T, kAccess, kLanes>& place, const Chunk<T>& values) const {
+    const int lane = threadIdx.x % 32, begin = place.first - lane * kPerChunk<T> + lane;
     reinterpret_cast<uint4*>(stage)[lane] = make_uint4(values.word[0], values.word[1], values.word[2], values.word[3]);
     __syncwarp();
 #pragma unroll
     for (int e = 0; e < kPerChunk<T>; ++e) {
-      const int64_t i = warp_begin + e * 32 + lane;
-      if (i < cols) data[i] = reinterpret_cast<const T*>(stage)[e * 32 + lane];
+      const int at = begin + e * 32;
+      if (at < cols) data[at] = reinterpret_cast<const T*>(stage)[e * 32 + lane];
     }
     __syncwarp();
   }

@@ -20,11 +20,11 @@ using namespace kernels;
 inline constexpr uint32_t kPromises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_ALIGNMENT | ASSAY_SAME_BATCH |
                                       ASSAY_SAME_PADDING | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD;
 
-enum class Way { lane, lanes4, lanes16, warp1, warp2, block, walk };
+enum class Way { lane, lanes4, lanes16, warp1, warp2, block2, block, walk };
 
 inline constexpr int kLaneThreads = LaneTeam<32>::kMostThreads;  // a block of teams that are part of a warp
 inline constexpr int kMostWalkThreads = 1024;
-inline constexpr int64_t kTwoBlocksRowBytes = 96 << 10;  // rows up to here leave room for a second block beside them
+inline constexpr int64_t kTwoBlocksRowBytes = 104 << 10;  // rows up to here leave room for a second block beside them
 template <class T>
 inline constexpr int kWalked = sizeof(T) == 2 ? 2 : 4;  // chunks a thread and step
 
@@ -42,17 +42,29 @@ struct RowPlan {
   int held;                   // chunks a thread, where it walks at each step
   int threads;                // a block
   int64_t rows_at_once;       // by a block
-  int64_t kept_chunks = 0;    // of a row that is walked along, in shared memory of
-  int64_t shared_bytes = 0;   // beside 512 a warp
+  int64_t kept_stripes = 0;   // of a row that is walked along, in shared memory of
+  int64_t shared_bytes = 0;   // beside the stage
   int64_t most_shared = 0;    // of any plan on this device: what the kernel is allowed, which its plans have in common
   assay_contract contract{};  // in force for this length
   Allowance allowance{};
+
+  int64_t stage_bytes() const { return int64_t{threads} / 32 * 512; }  // of shared memory; see RowWriter
 };
 
 inline int log2_up(int64_t n) {
   int log = 0;
   while ((int64_t{1} << log) < n) ++log;
   return log;
+}
+
+// What the calling thread's device has of `attribute`; 0 where it does not say.
+inline int device_has(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess) {
+    return value;
+  }
+  cudaGetLastError();
+  return 0;
 }
 
 // `held`: chunks that a thread of a block holds. At most 32 values leave room for enough threads to keep memory busy.
@@ -70,6 +82,8 @@ inline RowPlan plan_rows(Element element, int64_t cols, int held) {
   if (chunks <= 16) return lanes(Way::lanes16, 16, 1);
   if (chunks <= 32) return lanes(Way::warp1, 32, 1);
   if (chunks <= 64) return lanes(Way::warp2, 32, 2);
+  const bool wastes_less = threads_for(2) * 2 < threads_for(held) * held;
+  if (wastes_less && threads_for(2) <= BlockTeam::kMostThreads) return {element, Way::block2, 2, threads_for(2), 1};
   if (chunks <= BlockTeam::kMostThreads * held) {
     return {element, Way::block, held, threads_for(held), 1};
   }
@@ -81,18 +95,17 @@ inline RowPlan plan_rows(Element element, int64_t cols, int held) {
 // Lets a block that walks keep as many whole steps of its row in shared memory, at `value_bytes` an element, as the
 // device has room for.
 inline void keep_in_shared_memory(RowPlan& plan, int64_t cols, int64_t value_bytes) {
-  int device = 0, most = 0;
-  const bool known = cudaGetDevice(&device) == cudaSuccess &&
-                     cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess;
-  if (!known) cudaGetLastError();
   constexpr int64_t kOwnBytes = 2048;  // what kernels have beside it
-  const int64_t step_chunks = int64_t{plan.held} * plan.threads, width = 16 / bytes_of(plan.element);
-  const int64_t step_bytes = step_chunks * width * value_bytes;
-  const int64_t steps = (cols + step_chunks * width - 1) / (step_chunks * width);
-  plan.most_shared = std::max<int64_t>(0, most - kOwnBytes);
-  const int64_t room = std::max<int64_t>(0, plan.most_shared - plan.threads / 32 * 512);
-  const int64_t kept = std::min(steps, room / step_bytes);
-  plan.kept_chunks = kept * step_chunks;
+  const int64_t step_elements = int64_t{plan.held} * plan.threads * (16 / bytes_of(plan.element));
+  const int64_t steps = (cols + step_elements - 1) / step_elements, step_bytes = step_elements * value_bytes;
+  plan.most_shared = std::max<int64_t>(0, device_has(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kOwnBytes);
+  int64_t room = plan.most_shared;
+  if (plan.threads < kMostWalkThreads) {
+    room = std::min<int64_t>(room, device_has(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / 2 -
+                                       device_has(cudaDevAttrReservedSharedMemoryPerBlock) - kOwnBytes);
+  }
+  const int64_t kept = std::min(steps, std::max<int64_t>(0, room - plan.stage_bytes()) / step_bytes);
+  plan.kept_stripes = kept * plan.held;
   plan.shared_bytes = kept * step_bytes;
 }
 
@@ -108,7 +121,7 @@ inline Depth depth_of(const RowPlan& plan) {
   const int values = plan.held * (16 / static_cast<int>(bytes_of(plan.element)));
   const int held = log2_up(values);
   if (plan.way == Way::walk) return {plan.threads * values, held + 10};
-  if (plan.way == Way::block) return {kAnyLength, held + 10};
+  if (plan.way == Way::block || plan.way == Way::block2) return {kAnyLength, held + 10};
   return {kAnyLength, held + 5};
 }
 
@@ -117,8 +130,8 @@ inline int32_t accumulator_of(Element element) { return element == Element::f64 
 inline const assay_contract* contract_of_plan(const Call& c) { return &c.plan<RowPlan>().contract; }
 
 inline void describe_rows(const RowPlan& plan, const Describe& emit) {
-  static constexpr const char* kNames[] = {"a thread", "4 lanes", "16 lanes",         "a warp",
-                                           "a warp",   "a block", "a block, in steps"};
+  static constexpr const char* kNames[] = {"a thread", "4 lanes", "16 lanes", "a warp",
+                                           "a warp",   "a block", "a block",  "a block, in steps"};
   emit("tile", std::string(kNames[static_cast<int>(plan.way)]) + " a row, " + std::to_string(plan.threads) +
                    " threads a block");
   emit("reduction", "pairwise over a chunk of 16 bytes, a thread, a warp, a block");
@@ -138,18 +151,13 @@ void with_team(Way way, const With& with) {
       return with.template operator()<LaneTeam<32>, 1>();
     case Way::warp2:
       return with.template operator()<LaneTeam<32>, 2>();
+    case Way::block2:
+      return with.template operator()<BlockTeam, 2>();
     case Way::block:
       return with.template operator()<BlockTeam, kHeld>();
     case Way::walk:
       return with.template operator()<BlockTeam, 0>();
   }
-}
-
-// How all rows of the tensors may be accessed: of two dimensions, or one that every row reads.
-template <class Pointer>
-bool is_whole(const Rows<Pointer>& tensor, int64_t cols, Element element) {
-  const int64_t width = 16 / bytes_of(element);
-  return is_aligned(tensor.data) && tensor.stride % width == 0 && cols % width == 0;
 }
 
 // Calls with.template operator()<T>() for the element's CUDA type.
@@ -167,6 +175,24 @@ void with_element(Element element, const With& with) {
   }
 }
 
+// Whether each row of the tensor, or the one that every row reads, starts at 16 bytes.
+template <class Pointer>
+bool is_whole(const Rows<Pointer>& tensor, Element element) {
+  return is_aligned(tensor.data) && tensor.stride % (16 / bytes_of(element)) == 0;
+}
+
+// Calls with.template operator()<how rows of `cols` elements are accessed>(). `whole`: all of them start at 16 bytes.
+template <class T, class With>
+void with_access(int64_t cols, bool whole, const With& with) {
+  if (cols % kPerChunk<T> == 0) {
+    return whole ? with.template operator()<Access::whole>() : with.template operator()<Access::askew>();
+  }
+  if constexpr (sizeof(T) == 2) {
+    if (cols % 2 == 0) return with.template operator()<Access::pairs>();
+  }
+  with.template operator()<Access::elements>();
+}
+
 inline constexpr int64_t kMostBlocks = int64_t{1} << 27;  // kernels walk over the rows that are left
 
 // Starts kernel(arguments) with a block or a part of one for each row. 512 bytes of shared memory a warp come first.
@@ -174,7 +200,7 @@ template <class Arguments>
 void launch_rows(const RowPlan& plan, int64_t rows, cudaStream_t stream, void (*kernel)(Arguments),
                  const Arguments& arguments) {
   constexpr size_t kGrantedBytes = 47 << 10;  // of 48 KiB, some of which kernels use themselves
-  const auto shared_bytes = static_cast<size_t>(plan.threads / 32 * 512 + plan.shared_bytes);
+  const auto shared_bytes = static_cast<size_t>(plan.stage_bytes() + plan.shared_bytes);
   const auto* const address = reinterpret_cast<const void*>(kernel);
   if (shared_bytes > kGrantedBytes && plan.allowance.kernel.load() != address) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.most_shared));

@@ -67,8 +67,7 @@ template <int kLanes>
 struct LaneTeam {
   static constexpr int kMostThreads = 128, kLeastBlocks = 8;  // for __launch_bounds__
   static constexpr bool kWholeWarps = kLanes == 32;
-  __device__ int size() const { return kLanes; }
-  __device__ int rank() const { return threadIdx.x % kLanes; }
+  __device__ Share<kLanes> share() const { return {static_cast<int>(threadIdx.x % kLanes), kLanes}; }
   __device__ int64_t first_row() const {  // of the warp
     return (int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32) * (32 / kLanes);
   }
@@ -85,8 +84,7 @@ struct LaneTeam {
 struct BlockTeam {
   static constexpr int kMostThreads = 512, kLeastBlocks = 2;
   static constexpr bool kWholeWarps = true;
-  __device__ int size() const { return static_cast<int>(blockDim.x); }
-  __device__ int rank() const { return static_cast<int>(threadIdx.x); }
+  __device__ Share<32> share() const { return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)}; }
   __device__ int64_t first_row() const { return blockIdx.x; }
   __device__ int64_t row_step() const { return gridDim.x; }
   __device__ int row_in_warp() const { return 0; }

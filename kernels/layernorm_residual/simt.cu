@@ -20,7 +20,7 @@ struct LayernormRows {
   int64_t mean_stride, rstd_stride;  // elements
   int64_t rows, cols;
   double eps;
-  int64_t kept_chunks;  // of a row that is walked along, in shared memory
+  int64_t kept_stripes;  // of a row that is walked along, in shared memory
 };
 
 template <class T, int kCount>
@@ -37,42 +37,45 @@ __device__ void add_residual(const Chunk<T> (&x)[kCount], const Chunk<T> (&resid
 }
 
 // Squares of the deviations; 0 beyond the row.
-template <class T>
-__device__ ComputeOf<T> squared_deviations(const ComputeOf<T> (&s)[kPerChunk<T>], ComputeOf<T> mean, int64_t left) {
+template <class T, class Place>
+__device__ ComputeOf<T> squared_deviations(const ComputeOf<T> (&s)[kPerChunk<T>], ComputeOf<T> mean,
+                                           const Place& place) {
   ComputeOf<T> squares[kPerChunk<T>];
 #pragma unroll
   for (int e = 0; e < kPerChunk<T>; ++e) {
     const ComputeOf<T> deviation = s[e] - mean;
     squares[e] = Product()(deviation, deviation);
   }
-  if (left < kPerChunk<T>) {
-#pragma unroll
-    for (int e = 0; e < kPerChunk<T>; ++e) {
-      if (e >= left) squares[e] = 0;
-    }
-  }
+  place.fill_beyond(ComputeOf<T>(0), squares);
   return combine_pairwise(squares, Add());
 }
 
-// gamma and beta, which every row reads.
+// gamma and beta, which every row reads, from element `begin` on.
 template <class T, Access kAccess>
 struct Affine {
   using C = ComputeOf<T>;
-  RowReader<T, kAccess> gamma, beta;
-  __device__ Affine(const LayernormRows& p)
-      : gamma(static_cast<const T*>(p.gamma.data), p.cols), beta(static_cast<const T*>(p.beta.data), p.cols) {}
+  const LayernormRows& p;
+  int64_t begin;
+  int left;
 
-  template <class Index>
-  __device__ Chunk<T> of(Index chunk, const C (&s)[kPerChunk<T>], C mean, C rstd) const {
+  template <int kLanes>
+  __device__ Chunk<T> of(Share<kLanes> share, int stripe, const C (&s)[kPerChunk<T>], C mean, C rstd) const {
+    const bool has_beta = p.beta.data != nullptr;
     C factors[kPerChunk<T>], terms[kPerChunk<T>], y[kPerChunk<T>];
-    widen_all(gamma.load_shared(chunk), factors);
-    if (beta.data != nullptr) widen_all(beta.load_shared(chunk), terms);
+    widen_all(load(p.gamma, share, stripe), factors);
+    if (has_beta) widen_all(load(p.beta, share, stripe), terms);
 #pragma unroll
     for (int e = 0; e < kPerChunk<T>; ++e) {
       const C standard = Product()(s[e] - mean, rstd);
-      y[e] = beta.data != nullptr ? std::fma(standard, factors[e], terms[e]) : Product()(standard, factors[e]);
+      y[e] = has_beta ? std::fma(standard, factors[e], terms[e]) : Product()(standard, factors[e]);
     }
     return narrow_all<T>(y);
+  }
+
+ private:
+  template <int kLanes>
+  __device__ Chunk<T> load(const Rows<const void*>& from, Share<kLanes> share, int stripe) const {
+    return RowReader<T, kAccess>(static_cast<const T*>(from.data) + begin, left).load_shared(share, stripe);
   }
 };
 
@@ -85,28 +88,33 @@ __device__ void write_statistics(const LayernormRows& p, int64_t row, C mean, C 
 template <class T>
 inline constexpr int kHeld = sizeof(T) == 2 ? 2 : 4;
 
-// Blocks that have to fit a multiprocessor together, for __launch_bounds__: threads of two chunks need few registers.
-template <class Team, int kCount>
-inline constexpr int kBlocks = std::is_same_v<Team, BlockTeam>&& kCount == 2 ? 3 : Team::kLeastBlocks;
+// Blocks that have to fit a multiprocessor together, for __launch_bounds__: two aligned chunks need few registers,
+// those of f16 more than those of bf16.
+template <class T, Access kAccess, class Team, int kCount>
+inline constexpr int kBlocks =
+    kAccess == Access::whole&& std::is_same_v<Team, BlockTeam>&& kCount == 2 && !std::is_same_v<T, __half>
+        ? 3
+        : Team::kLeastBlocks;
 
 template <class T, Access kAccess, class Team, int kCount>
-__global__ void __launch_bounds__(Team::kMostThreads, kBlocks<Team, kCount>) layernorm_held(LayernormRows p) {
+__global__ void __launch_bounds__(Team::kMostThreads, kBlocks<T, kAccess, Team, kCount>)
+    layernorm_held(LayernormRows p) {
   using C = ComputeOf<T>;
   using Reader = RowReader<T, kAccess>;
   constexpr int kWidth = kPerChunk<T>;
   extern __shared__ __align__(16) std::byte stage[];
   Team team;
-  const int rank = team.rank(), size = team.size();
-  const Affine<T, kAccess> affine(p);
+  const auto share = team.share();
+  const int cols = static_cast<int>(p.cols);
+  const Affine<T, kAccess> affine{p, 0, cols};
   std::byte* const warp_stage = Team::kWholeWarps ? stage + threadIdx.x / 32 * 512 : nullptr;
   const C n = static_cast<C>(p.cols);
   for (int64_t first = team.first_row(); first < p.rows; first += team.row_step()) {
     const bool is_own = first + team.row_in_warp() < p.rows;  // lanes without a row keep their neighbours company
     const int64_t row = is_own ? first + team.row_in_warp() : p.rows - 1;
     Chunk<T> x[kCount], residual[kCount];
-    Reader(static_cast<const T*>(p.x.data) + row * p.x.stride, p.cols).load(rank, size, x, warp_stage);
-    Reader(static_cast<const T*>(p.residual.data) + row * p.residual.stride, p.cols)
-        .load(rank, size, residual, warp_stage);
+    Reader(static_cast<const T*>(p.x.data) + row * p.x.stride, cols).load(share, 0, x, warp_stage);
+    Reader(static_cast<const T*>(p.residual.data) + row * p.residual.stride, cols).load(share, 0, residual, warp_stage);
     C s[kCount][kWidth], parts[kCount];
     add_residual<T>(x, residual, s);
 #pragma unroll
@@ -114,14 +122,14 @@ __global__ void __launch_bounds__(Team::kMostThreads, kBlocks<Team, kCount>) lay
     const C mean = team.all(combine_pairwise(parts, Add()), Add()) / n;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      parts[k] = squared_deviations<T>(s[k], mean, p.cols - static_cast<int64_t>(rank + k * size) * kWidth);
+      parts[k] = squared_deviations<T>(s[k], mean, place_of<T, kAccess>(share, k, cols));
     }
     const C variance = team.all(combine_pairwise(parts, Add()), Add()) / n;
     const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
-    if (rank == 0 && is_own) write_statistics(p, row, mean, rstd);
-    const RowWriter<T, kAccess> y(static_cast<T*>(p.y.data) + row * p.y.stride, is_own ? p.cols : 0, warp_stage);
+    if (share.rank == 0 && is_own) write_statistics(p, row, mean, rstd);
+    const RowWriter<T, kAccess> y(static_cast<T*>(p.y.data) + row * p.y.stride, is_own ? cols : 0, warp_stage);
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) y.store(rank + k * size, affine.of(rank + k * size, s[k], mean, rstd));
+    for (int k = 0; k < kCount; ++k) y.store(share, k, affine.of(share, k, s[k], mean, rstd));
   }
 }
 
@@ -136,41 +144,44 @@ __device__ void copy_values(const C* from, C* to) {
 template <class T>
 using Step = ComputeOf<T>[kWalked<T>][kPerChunk<T>];
 
-template <class T>
+template <class T, Access kAccess>
 __global__ void __launch_bounds__(kMostWalkThreads) layernorm_walked(LayernormRows p) {
   using C = ComputeOf<T>;
+  using Reader = RowReader<T, kAccess>;
   constexpr int kWidth = kPerChunk<T>;
   extern __shared__ __align__(16) std::byte stage[];
   std::byte* const warp_stage = stage + threadIdx.x / 32 * 512;
   C* const kept = reinterpret_cast<C*>(stage + blockDim.x / 32 * 512);
   BlockTeam team;
-  const Affine<T, Access::any> affine(p);
+  const auto share = team.share();
   const C n = static_cast<C>(p.cols);
-  const int64_t chunks = (p.cols + kWidth - 1) / kWidth, step = team.size();
+  const int64_t stripes = stripes_of<T>(p.cols, share.size);
   for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
-    const RowReader<T, Access::any> x(static_cast<const T*>(p.x.data) + row * p.x.stride, p.cols);
-    const RowReader<T, Access::any> residual(static_cast<const T*>(p.residual.data) + row * p.residual.stride, p.cols);
-    // Calls with(first chunk, s of the chunks first, first + step, ...), as often for every thread. What fits into
-    // shared memory of the first walk need not be read again.
+    // Calls with(begin, s of the stripes from element begin on), as often for every thread. What fits into shared
+    // memory of the first walk need not be read again.
     const auto each_step = [&](bool is_first, auto with) {
-      for (int64_t begin = 0; begin < chunks; begin += kWalked<T> * step) {
-        const int64_t first = begin + threadIdx.x;
-        const bool is_kept = first < p.kept_chunks;  // of one step all or nothing
+      for (int64_t first = 0; first < stripes; first += kWalked<T>) {
+        const bool is_kept = first < p.kept_stripes;  // of one step all or nothing
+        C* const place = kept + (first * share.size + share.rank) * kWidth;
+        const int apart = share.size * kWidth;
+        const int64_t begin = first * apart;
         Step<T> s;
         if (is_kept && !is_first) {
 #pragma unroll
-          for (int k = 0; k < kWalked<T>; ++k) copy_values<kWidth>(kept + (first + k * step) * kWidth, s[k]);
+          for (int k = 0; k < kWalked<T>; ++k) copy_values<kWidth>(place + k * apart, s[k]);
         } else {
           Chunk<T> xs[kWalked<T>], residuals[kWalked<T>];
-          x.load(first, step, xs, warp_stage);
-          residual.load(first, step, residuals, warp_stage);
+          const int left = length_from(begin, p.cols);
+          Reader(static_cast<const T*>(p.x.data) + row * p.x.stride + begin, left).load(share, 0, xs, warp_stage);
+          Reader(static_cast<const T*>(p.residual.data) + row * p.residual.stride + begin, left)
+              .load(share, 0, residuals, warp_stage);
           add_residual<T>(xs, residuals, s);
         }
         if (is_kept && is_first) {
 #pragma unroll
-          for (int k = 0; k < kWalked<T>; ++k) copy_values<kWidth>(s[k], kept + (first + k * step) * kWidth);
+          for (int k = 0; k < kWalked<T>; ++k) copy_values<kWidth>(s[k], place + k * apart);
         }
-        with(first, s);
+        with(begin, s);
       }
     };
     C sum = 0;
@@ -182,21 +193,23 @@ __global__ void __launch_bounds__(kMostWalkThreads) layernorm_walked(LayernormRo
     });
     const C mean = team.all(sum, Add()) / n;
     C squares = 0;
-    each_step(false, [&](int64_t first, const Step<T>& s) {
+    each_step(false, [&](int64_t begin, const Step<T>& s) {
       C parts[kWalked<T>];
 #pragma unroll
       for (int k = 0; k < kWalked<T>; ++k) {
-        parts[k] = squared_deviations<T>(s[k], mean, p.cols - (first + k * step) * kWidth);
+        parts[k] = squared_deviations<T>(s[k], mean, place_of<T, kAccess>(share, k, length_from(begin, p.cols)));
       }
       squares += combine_pairwise(parts, Add());
     });
     const C variance = team.all(squares, Add()) / n;
     const C rstd = C(1) / std::sqrt(variance + static_cast<C>(p.eps));
     if (threadIdx.x == 0) write_statistics(p, row, mean, rstd);
-    const RowWriter<T, Access::any> y(static_cast<T*>(p.y.data) + row * p.y.stride, p.cols, warp_stage);
-    each_step(false, [&](int64_t first, const Step<T>& s) {
+    each_step(false, [&](int64_t begin, const Step<T>& s) {
+      const int left = length_from(begin, p.cols);
+      const Affine<T, kAccess> affine{p, begin, left};
+      const RowWriter<T, kAccess> y(static_cast<T*>(p.y.data) + row * p.y.stride + begin, left, warp_stage);
 #pragma unroll
-      for (int k = 0; k < kWalked<T>; ++k) y.store(first + k * step, affine.of(first + k * step, s[k], mean, rstd));
+      for (int k = 0; k < kWalked<T>; ++k) y.store(share, k, affine.of(share, k, s[k], mean, rstd));
     });
   }
 }
@@ -248,12 +261,12 @@ const char* refuse(const Call& c) {
   return nullptr;
 }
 
-template <class T, class Team, int kCount>
-auto kernel([[maybe_unused]] bool whole) {
+template <class T, Access kAccess, class Team, int kCount>
+auto kernel() {
   if constexpr (kCount == 0) {
-    return &layernorm_walked<T>;
+    return &layernorm_walked<T, kAccess>;
   } else {
-    return whole ? &layernorm_held<T, Access::whole, Team, kCount> : &layernorm_held<T, Access::any, Team, kCount>;
+    return &layernorm_held<T, kAccess, Team, kCount>;
   }
 }
 
@@ -261,13 +274,15 @@ const char* launch(const Call& c) {
   LayernormRows p = rows_in(c);
   if (p.rows == 0) return nullptr;
   const RowPlan& plan = c.plan<RowPlan>();
-  p.kept_chunks = plan.kept_chunks;
-  const auto allows = [&](const auto& tensor) { return is_whole(tensor, p.cols, plan.element); };
+  p.kept_stripes = plan.kept_stripes;
+  const auto allows = [&](const auto& tensor) { return is_whole(tensor, plan.element); };
   const bool whole = allows(p.x) && allows(p.residual) && allows(p.gamma) && allows(p.beta) && allows(p.y);
   with_element(plan.element, [&]<class T>() {
     constexpr int kCountOfBlock = kHeld<T>;
-    with_team<kCountOfBlock>(plan.way, [&]<class Team, int kCount>() {
-      launch_rows(plan, p.rows, c.stream(), kernel<T, Team, kCount>(whole), p);
+    with_access<T>(p.cols, whole, [&]<Access kAccess>() {
+      with_team<kCountOfBlock>(plan.way, [&]<class Team, int kCount>() {
+        launch_rows(plan, p.rows, c.stream(), kernel<T, kAccess, Team, kCount>(), p);
+      });
     });
   });
   return last_launch_error();

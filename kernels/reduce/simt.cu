@@ -37,53 +37,47 @@ inline constexpr int kBlockLanes = 256;
 inline constexpr int64_t kRowSegmentChunks = 16 * kBlockLanes * kUnroll;
 inline constexpr int64_t kMostWarpChunks = 1024;
 
-template <class In, class Out, class Combine, class Team>
+template <class In, Access kAccess, class Out, class Combine, class Team>
 __global__ void __launch_bounds__(kBlockLanes) reduce_rows(Level p) {
   using C = ComputeOf<In>;
-  constexpr int kWidth = kPerChunk<In>;
   const C nothing = Combine::template identity<C>();
   Team team;
+  const auto share = team.share();
   const int64_t tasks = p.outer * p.segments;
   for (int64_t first = team.first_row(); first < tasks; first += team.row_step()) {
     const int64_t task = first + team.row_in_warp();
     const int64_t there = min(task, tasks - 1);
     const int64_t outer = there / p.segments, segment = there % p.segments;
-    const int64_t cols = min(p.segment, p.n - segment * p.segment);
+    const int cols = static_cast<int>(min(p.segment, p.n - segment * p.segment));
     const In* row = static_cast<const In*>(p.from) + outer * p.in_outer + segment * p.segment * p.in_n;
-    const RowReader<In, Access::any> reader(row, cols);
+    const RowReader<In, kAccess> reader(row, cols);
     C sums[kUnroll];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) sums[u] = nothing;
-    const int64_t chunks = (cols + kWidth - 1) / kWidth;
-    for (int64_t chunk = team.rank(); chunk < chunks; chunk += kUnroll * team.size()) {
+    const int stripes = static_cast<int>(stripes_of<In>(cols, share.size));
+    for (int stripe = 0; stripe < stripes; stripe += kUnroll) {
       Chunk<In> x[kUnroll];
       if (p.in_n == 1) {
-        reader.load(chunk, static_cast<int64_t>(team.size()), x, nullptr);
+        reader.load(share, stripe, x, nullptr);
       } else {
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
-          const int64_t begin = (chunk + u * team.size()) * kWidth;
+          const auto place = place_of<In, kAccess>(share, stripe + u, cols);
           const auto* bits = reinterpret_cast<const BitsOf<In>*>(row);
           x[u] = chunk_of_elements<In>(
-              [&](int e) { return begin + e < cols ? bits[(begin + e) * p.in_n] : BitsOf<In>(0); });
+              [&](int e) { return place.has(e) ? bits[place.element(e) * p.in_n] : BitsOf<In>(0); });
         }
       }
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
-        const int64_t left = cols - (chunk + u * team.size()) * kWidth;
-        C values[kWidth];
+        C values[kPerChunk<In>];
         widen_all(x[u], values);
-        if (left < kWidth) {
-#pragma unroll
-          for (int e = 0; e < kWidth; ++e) {
-            if (e >= left) values[e] = nothing;
-          }
-        }
+        place_of<In, kAccess>(share, stripe + u, cols).fill_beyond(nothing, values);
         sums[u] = Combine()(sums[u], combine_pairwise(values, Combine()));
       }
     }
     const C result = team.all(combine_pairwise(sums, Combine()), Combine());
-    if (team.rank() == 0 && task < tasks) {
+    if (share.rank == 0 && task < tasks) {
       static_cast<Out*>(p.to)[outer * p.out_outer + segment * p.out_segment] = narrow<Out>(result);
     }
   }
@@ -127,7 +121,7 @@ __global__ void __launch_bounds__(kColumnThreads) reduce_columns(Level p) {
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
           const int64_t at = row + u * rows;
-          if (at < end) loaded[u] = load_streaming(from + at * p.in_n);
+          if (at < end) loaded[u] = load_constant(from + at * p.in_n);
         }
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
@@ -269,23 +263,31 @@ const assay_contract* plan_contract(const Call& c) { return &c.plan<Plan>().cont
 
 unsigned blocks_for(int64_t tasks) { return static_cast<unsigned>(std::min<int64_t>(tasks, kMostBlocks)); }
 
+template <class In, Access kAccess, class Out, class Combine>
+auto rows_kernel(int lanes) {
+  switch (lanes) {
+    case 1:
+      return &reduce_rows<In, kAccess, Out, Combine, LaneTeam<1>>;
+    case 4:
+      return &reduce_rows<In, kAccess, Out, Combine, LaneTeam<4>>;
+    case 16:
+      return &reduce_rows<In, kAccess, Out, Combine, LaneTeam<16>>;
+    case 32:
+      return &reduce_rows<In, kAccess, Out, Combine, LaneTeam<32>>;
+    default:
+      return &reduce_rows<In, kAccess, Out, Combine, BlockTeam>;
+  }
+}
+
 template <class In, class Out, class Combine>
 void launch_rows_of(const Level& p, cudaStream_t stream) {
   const int threads = p.row_lanes == kBlockLanes ? kBlockLanes : kLaneThreads;
   const int64_t tasks = p.outer * p.segments, at_once = threads / p.row_lanes;
-  const unsigned blocks = blocks_for((tasks + at_once - 1) / at_once);
-  switch (p.row_lanes) {
-    case 1:
-      return reduce_rows<In, Out, Combine, LaneTeam<1>><<<blocks, threads, 0, stream>>>(p);
-    case 4:
-      return reduce_rows<In, Out, Combine, LaneTeam<4>><<<blocks, threads, 0, stream>>>(p);
-    case 16:
-      return reduce_rows<In, Out, Combine, LaneTeam<16>><<<blocks, threads, 0, stream>>>(p);
-    case 32:
-      return reduce_rows<In, Out, Combine, LaneTeam<32>><<<blocks, threads, 0, stream>>>(p);
-    default:
-      return reduce_rows<In, Out, Combine, BlockTeam><<<blocks, threads, 0, stream>>>(p);
-  }
+  const bool whole = is_aligned(p.from) && p.in_outer % kPerChunk<In> == 0;  // segments are whole chunks
+  with_access<In>(p.n, whole, [&]<Access kAccess>() {
+    const auto kernel = rows_kernel<In, kAccess, Out, Combine>(p.row_lanes);
+    kernel<<<blocks_for((tasks + at_once - 1) / at_once), threads, 0, stream>>>(p);
+  });
 }
 
 template <class In, class Out, class Combine, int kColumns>

@@ -1,8 +1,8 @@
 // softmax, simt: z = scale x + mask, y = exp(z - max z) / sum exp(z - max z) along each row, on CUDA cores.
 //
-// A row is read once and held in registers by part of a warp, a warp or a block, whichever its length asks for. Longer
-// rows are walked along by a block twice: online for maximum and sum, each thread rescaling its sum when its maximum
-// grows, and again for the result.
+// A row is read once and held in registers by part of a warp, a warp, a block or a cluster of blocks, whichever its
+// length asks for. Longer rows are walked along by a block twice: online for maximum and sum, each thread rescaling its
+// sum when its maximum grows, and again for the result.
 #include <assay/kernel.h>
 
 #include <cstdint>
@@ -18,17 +18,20 @@ struct SoftmaxRows {
   Rows<void*> y;
   int64_t rows, cols;
   double scale;
-  int64_t kept_chunks;  // of a row that is walked along, in shared memory
+  int64_t kept_stripes;  // of a row that is walked along, in shared memory
 };
 
-// Of 16-bit elements by exp2, whose error is nothing beside the rounding of the result and which takes half the time.
+// Of 16-bit elements by exp2, whose error is nothing beside the rounding of the result and which takes a third of the
+// time. What would be below the normal numbers becomes 0.
 template <class T>
 inline constexpr bool kByExp2 = sizeof(T) == 2;
 
 template <class T>
 __device__ ComputeOf<T> exponential(ComputeOf<T> x) {
   if constexpr (kByExp2<T>) {
-    return exp2f(Product()(x, 1.44269504088896341f));
+    float power;  // to 2 ulp (PTX ISA, ex2.approx)
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(Product()(x, 1.44269504088896341f)));
+    return power;
   } else if constexpr (std::is_same_v<T, float>) {
     return expf(x);
   } else {
@@ -38,8 +41,8 @@ __device__ ComputeOf<T> exponential(ComputeOf<T> x) {
 
 // z of one chunk; -inf beyond the row. A mask of -inf hides x whatever it is. The product is rounded by itself where no
 // mask is added, so that the maximum's own difference is 0.
-template <class T, bool kMasked>
-__device__ void logits(const Chunk<T>& x, const Chunk<T>& mask, ComputeOf<T> scale, int64_t left,
+template <class T, bool kMasked, class Place>
+__device__ void logits(const Chunk<T>& x, const Chunk<T>& mask, ComputeOf<T> scale, const Place& place,
                        ComputeOf<T> (&z)[kPerChunk<T>]) {
   using C = ComputeOf<T>;
   constexpr C kLowest = -kInfinity<C>;
@@ -54,38 +57,42 @@ __device__ void logits(const Chunk<T>& x, const Chunk<T>& mask, ComputeOf<T> sca
       z[e] = Product()(values[e], scale);
     }
   }
-  if (left < kPerChunk<T>) {
-#pragma unroll
-    for (int e = 0; e < kPerChunk<T>; ++e) {
-      if (e >= left) z[e] = kLowest;
-    }
-  }
+  place.fill_beyond(kLowest, z);
 }
 
 inline constexpr int kHeld = 4;
 
+// Blocks that have to fit a multiprocessor together, for __launch_bounds__: lanes that hold few values hide the time
+// that memory takes by being many.
+template <class T, class Team, int kCount>
+inline constexpr int kBlocks = Team::kMostThreads > kLaneThreads || kCount* kPerChunk<T> > 8 ? Team::kLeastBlocks
+                               : sizeof(T) == 2                                              ? 12
+                               : sizeof(T) == 4                                              ? 16
+                                                                                             : 8;
+
 template <class T, Access kAccess, bool kMasked, class Team, int kCount>
-__global__ void __launch_bounds__(Team::kMostThreads, Team::kLeastBlocks) softmax_held(SoftmaxRows p) {
+__global__ void __launch_bounds__(Team::kMostThreads, kBlocks<T, Team, kCount>) softmax_held(SoftmaxRows p) {
   using C = ComputeOf<T>;
   using Reader = RowReader<T, kAccess>;
   constexpr int kWidth = kPerChunk<T>;
   extern __shared__ __align__(16) std::byte stage[];
   Team team;
-  const int rank = team.rank(), size = team.size();
+  const auto share = team.share();
   std::byte* const warp_stage = Team::kWholeWarps ? stage + threadIdx.x / 32 * 512 : nullptr;
   const C scale = static_cast<C>(p.scale);
+  const int cols = static_cast<int>(p.cols);
   for (int64_t first = team.first_row(); first < p.rows; first += team.row_step()) {
     const bool is_own = first + team.row_in_warp() < p.rows;  // lanes without a row keep their neighbours company
     const int64_t row = is_own ? first + team.row_in_warp() : p.rows - 1;
     Chunk<T> x[kCount], mask[kCount];
-    Reader(static_cast<const T*>(p.x.data) + row * p.x.stride, p.cols).load(rank, size, x, warp_stage);
+    Reader(static_cast<const T*>(p.x.data) + row * p.x.stride, cols).load(share, 0, x, warp_stage);
     if constexpr (kMasked) {
-      Reader(static_cast<const T*>(p.mask.data) + row * p.mask.stride, p.cols).load(rank, size, mask, warp_stage);
+      Reader(static_cast<const T*>(p.mask.data) + row * p.mask.stride, cols).load(share, 0, mask, warp_stage);
     }
     C z[kCount][kWidth], most[kCount];
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      logits<T, kMasked>(x[k], mask[k], scale, p.cols - static_cast<int64_t>(rank + k * size) * kWidth, z[k]);
+      logits<T, kMasked>(x[k], mask[k], scale, place_of<T, kAccess>(share, k, cols), z[k]);
       most[k] = combine_pairwise(z[k], Max());
     }
     const C max = team.all(combine_pairwise(most, Max()), Max());
@@ -96,78 +103,107 @@ __global__ void __launch_bounds__(Team::kMostThreads, Team::kLeastBlocks) softma
       for (int e = 0; e < kWidth; ++e) z[k][e] = exponential<T>(z[k][e] - max);
       sums[k] = combine_pairwise(z[k], Add());
     }
-    const C share = C(1) / team.all(combine_pairwise(sums, Add()), Add());
-    const RowWriter<T, kAccess> y(static_cast<T*>(p.y.data) + row * p.y.stride, is_own ? p.cols : 0, warp_stage);
+    const C factor = C(1) / team.all(combine_pairwise(sums, Add()), Add());
+    const RowWriter<T, kAccess> y(static_cast<T*>(p.y.data) + row * p.y.stride, is_own ? cols : 0, warp_stage);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
 #pragma unroll
-      for (int e = 0; e < kWidth; ++e) z[k][e] *= share;
-      y.store(rank + k * size, narrow_all<T>(z[k]));
+      for (int e = 0; e < kWidth; ++e) z[k][e] *= factor;
+      y.store(share, k, narrow_all<T>(z[k]));
     }
   }
 }
 
-template <class T>
-__device__ void store_kept(Chunk<T>* to, const Chunk<T>& chunk) {
-  *reinterpret_cast<uint4*>(to) = make_uint4(chunk.word[0], chunk.word[1], chunk.word[2], chunk.word[3]);
-}
-
-// A row that is walked along in steps. What fits into shared memory of the first walk need not be read again.
-template <class T, bool kMasked>
+// A row that is walked along in steps of kWalked stripes. What fits into shared memory of the first walk need not be
+// read again.
+template <class T, Access kAccess, bool kMasked>
 struct Walk {
   using C = ComputeOf<T>;
-  using Step = Chunk<T>[kWalked<T>];
-  RowReader<T, Access::any> x, mask;
+  using Reader = RowReader<T, kAccess>;
+  const T *x, *mask;
+  int64_t cols;
   C scale;
-  int64_t step, kept_chunks;
+  Share<32> share;
+  int64_t kept_stripes;
   Chunk<T>* kept;
   std::byte* warp_stage;
 
-  // z of the chunks first, first + step, ...; kIsFirst: they have not been read before.
-  template <bool kIsFirst>
-  __device__ void load(int64_t first, C (&z)[kWalked<T>][kPerChunk<T>]) const {
-    Step xs, masks;
-    const bool is_kept = first < kept_chunks;  // of one step all or nothing
-    if (is_kept && !kIsFirst) {
-#pragma unroll
-      for (int k = 0; k < kWalked<T>; ++k) xs[k] = load_cached(reinterpret_cast<const T*>(kept + first + k * step));
-    } else {
-      x.load(first, step, xs, warp_stage);
-    }
-    if (is_kept && kIsFirst) {
-#pragma unroll
-      for (int k = 0; k < kWalked<T>; ++k) store_kept(kept + first + k * step, xs[k]);
-    }
-    if constexpr (kMasked) mask.load(first, step, masks, warp_stage);
+  struct Step {
+    Chunk<T> x[kWalked<T>], mask[kWalked<T>];
+  };
+  __device__ int64_t begin_of(int64_t stripe) const { return stripe * share.size * kPerChunk<T>; }
+  __device__ int left(int64_t stripe) const { return length_from(begin_of(stripe), cols); }
+  __device__ bool is_kept(int64_t first) const { return first < kept_stripes; }  // of one step all or nothing
+  __device__ Chunk<T>* kept_at(int64_t stripe) const { return kept + stripe * share.size + share.rank; }
+
+  // The step of stripe `first` from global memory.
+  __device__ void fetch(int64_t first, Step& step) const {
+    Reader(x + begin_of(first), left(first)).load(share, 0, step.x, warp_stage);
+    fetch_mask(first, step);
+  }
+  __device__ void keep(int64_t first, const Step& step) const {
+    if (!is_kept(first)) return;
 #pragma unroll
     for (int k = 0; k < kWalked<T>; ++k) {
-      logits<T, kMasked>(xs[k], masks[k], scale, x.cols - (first + k * step) * kPerChunk<T>, z[k]);
+      const uint32_t(&word)[4] = step.x[k].word;
+      *reinterpret_cast<uint4*>(kept_at(first + k)) = make_uint4(word[0], word[1], word[2], word[3]);
     }
+  }
+  // The same again, x from where it was kept.
+  __device__ void fetch_again(int64_t first, Step& step) const {
+    if (!is_kept(first)) return fetch(first, step);
+#pragma unroll
+    for (int k = 0; k < kWalked<T>; ++k) step.x[k] = load_cached(reinterpret_cast<const T*>(kept_at(first + k)));
+    fetch_mask(first, step);
+  }
+  __device__ void logits_of(int64_t first, const Step& step, C (&z)[kWalked<T>][kPerChunk<T>]) const {
+#pragma unroll
+    for (int k = 0; k < kWalked<T>; ++k) {
+      logits<T, kMasked>(step.x[k], step.mask[k], scale, place_of<T, kAccess>(share, k, left(first)), z[k]);
+    }
+  }
+
+ private:
+  __device__ void fetch_mask(int64_t first, Step& step) const {
+    if constexpr (kMasked) Reader(mask + begin_of(first), left(first)).load(share, 0, step.mask, warp_stage);
   }
 };
 
-template <class T, bool kMasked>
+template <class T, Access kAccess, bool kMasked>
 __global__ void __launch_bounds__(kMostWalkThreads) softmax_walked(SoftmaxRows p) {
   using C = ComputeOf<T>;
+  using Row = Walk<T, kAccess, kMasked>;
+  using Step = typename Row::Step;
   constexpr int kWidth = kPerChunk<T>;
   extern __shared__ __align__(16) std::byte stage[];
   BlockTeam team;
+  const auto share = team.share();
   std::byte* const warp_stage = stage + threadIdx.x / 32 * 512;
-  const int64_t chunks = (p.cols + kWidth - 1) / kWidth, step = team.size(), stride = kWalked<T> * step;
+  const int64_t stripes = stripes_of<T>(p.cols, share.size);
   for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
-    const T* mask = kMasked ? static_cast<const T*>(p.mask.data) + row * p.mask.stride : nullptr;
-    const Walk<T, kMasked> walk{RowReader<T, Access::any>(static_cast<const T*>(p.x.data) + row * p.x.stride, p.cols),
-                                RowReader<T, Access::any>(mask, p.cols),
-                                static_cast<C>(p.scale),
-                                step,
-                                p.kept_chunks,
-                                reinterpret_cast<Chunk<T>*>(stage + blockDim.x / 32 * 512),
-                                warp_stage};
+    const Row walk{static_cast<const T*>(p.x.data) + row * p.x.stride,
+                   kMasked ? static_cast<const T*>(p.mask.data) + row * p.mask.stride : nullptr,
+                   p.cols,
+                   static_cast<C>(p.scale),
+                   share,
+                   p.kept_stripes,
+                   reinterpret_cast<Chunk<T>*>(stage + blockDim.x / 32 * 512),
+                   warp_stage};
     // All loops run as often for every thread: storing needs whole warps.
     C most = Max::identity<C>(), sum = 0;
-    for (int64_t begin = 0; begin < chunks; begin += stride) {
+    constexpr bool kAhead = !kMasked;  // of a step and its mask there is no room for two
+    Step step, next;
+    if (kAhead) walk.fetch(0, next);
+    for (int64_t first = 0; first < stripes; first += kWalked<T>) {
+      if constexpr (kAhead) {
+        step = next;
+        if (first + kWalked<T> < stripes) walk.fetch(first + kWalked<T>, next);
+      } else {
+        walk.fetch(first, step);
+      }
+      walk.keep(first, step);
       C z[kWalked<T>][kWidth], parts[kWalked<T>];
-      walk.template load<true>(begin + threadIdx.x, z);
+      walk.logits_of(first, step, z);
 #pragma unroll
       for (int k = 0; k < kWalked<T>; ++k) parts[k] = combine_pairwise(z[k], Max());
       const C larger = Max()(most, combine_pairwise(parts, Max()));
@@ -183,22 +219,24 @@ __global__ void __launch_bounds__(kMostWalkThreads) softmax_walked(SoftmaxRows p
     }
     const C max = team.all(most, Max());
     const C base = max == Max::identity<C>() ? C(0) : max;
-    const C share = C(1) / team.all(sum * exponential<T>(most - base), Add());
-    const RowWriter<T, Access::any> y(static_cast<T*>(p.y.data) + row * p.y.stride, p.cols, warp_stage);
-    for (int64_t begin = 0; begin < chunks; begin += stride) {
+    const C factor = C(1) / team.all(sum * exponential<T>(most - base), Add());
+    for (int64_t first = 0; first < stripes; first += kWalked<T>) {
       C z[kWalked<T>][kWidth];
-      walk.template load<false>(begin + threadIdx.x, z);
+      walk.fetch_again(first, step);
+      walk.logits_of(first, step, z);
+      T* const begin = static_cast<T*>(p.y.data) + row * p.y.stride + walk.begin_of(first);
+      const RowWriter<T, kAccess> y(begin, walk.left(first), warp_stage);
 #pragma unroll
       for (int k = 0; k < kWalked<T>; ++k) {
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) z[k][e] = exponential<T>(z[k][e] - max) * share;
-        y.store(begin + threadIdx.x + k * step, narrow_all<T>(z[k]));
+        for (int e = 0; e < kWidth; ++e) z[k][e] = exponential<T>(z[k][e] - max) * factor;
+        y.store(share, k, narrow_all<T>(z[k]));
       }
     }
   }
 }
 
-constexpr assay_contract contract(int32_t accumulator, Depth depth, int32_t exp_kind, bool online) {
+constexpr assay_contract contract(int32_t accumulator, Depth depth, bool by_exp2, bool online) {
   return {.interface_version = 1,
           .owner = kOwner,
           .domain = "dtype in f64 f32 f16 bf16",
@@ -208,8 +246,9 @@ constexpr assay_contract contract(int32_t accumulator, Depth depth, int32_t exp_
                          .depth_constant = depth.constant,
                          .split_k = 1,
                          .partial_type = accumulator,
-                         .exp_kind = exp_kind,
-                         .rescales_online = online ? 1 : 0},
+                         .exp_kind = by_exp2 ? ASSAY_EXP_BASE2 : ASSAY_EXP_ACCURATE,
+                         .rescales_online = online ? 1 : 0,
+                         .flushes_subnormals = by_exp2 ? 1 : 0},
           .nan_policy = ASSAY_NAN_PROPAGATES};
 }
 
@@ -217,8 +256,7 @@ std::shared_ptr<void> plan(const Call& c) {
   const Element element = element_of(c, "x");
   RowPlan plan = plan_rows(element, c.axis("cols"), kHeld);
   if (plan.way == Way::walk) keep_in_shared_memory(plan, c.axis("cols"), bytes_of(element));
-  plan.contract = contract(accumulator_of(element), depth_of(plan),
-                           bytes_of(element) == 2 ? ASSAY_EXP_BASE2 : ASSAY_EXP_ACCURATE, plan.way == Way::walk);
+  plan.contract = contract(accumulator_of(element), depth_of(plan), bytes_of(element) == 2, plan.way == Way::walk);
   return std::make_shared<RowPlan>(plan);
 }
 
@@ -239,30 +277,28 @@ const char* refuse(const Call& c) {
   return nullptr;
 }
 
-template <class T, bool kMasked, class Team, int kCount>
-auto kernel([[maybe_unused]] bool whole) {
+template <class T, Access kAccess, bool kMasked, class Team, int kCount>
+auto kernel() {
   if constexpr (kCount == 0) {
-    return &softmax_walked<T, kMasked>;
+    return &softmax_walked<T, kAccess, kMasked>;
   } else {
-    // Measured: a block gains nothing by knowing.
-    if constexpr (!std::is_same_v<Team, BlockTeam>) {
-      if (whole) return &softmax_held<T, Access::whole, kMasked, Team, kCount>;
-    }
-    return &softmax_held<T, Access::any, kMasked, Team, kCount>;
+    return &softmax_held<T, kAccess, kMasked, Team, kCount>;
   }
 }
 
 const char* launch(const Call& c) {
   SoftmaxRows p = rows_in(c);
-  p.kept_chunks = c.plan<RowPlan>().kept_chunks;
-  if (p.rows == 0 || p.cols == 0) return nullptr;
   const RowPlan& plan = c.plan<RowPlan>();
-  const auto allows = [&](const auto& tensor) { return is_whole(tensor, p.cols, plan.element); };
+  p.kept_stripes = plan.kept_stripes;
+  if (p.rows == 0 || p.cols == 0) return nullptr;
+  const auto allows = [&](const auto& tensor) { return is_whole(tensor, plan.element); };
   const bool masked = p.mask.data != nullptr, whole = allows(p.x) && allows(p.mask) && allows(p.y);
   with_element(plan.element, [&]<class T>() {
-    with_team<kHeld>(plan.way, [&]<class Team, int kCount>() {
-      launch_rows(plan, p.rows, c.stream(),
-                  masked ? kernel<T, true, Team, kCount>(whole) : kernel<T, false, Team, kCount>(whole), p);
+    with_access<T>(p.cols, whole, [&]<Access kAccess>() {
+      with_team<kHeld>(plan.way, [&]<class Team, int kCount>() {
+        launch_rows(plan, p.rows, c.stream(),
+                    masked ? kernel<T, kAccess, true, Team, kCount>() : kernel<T, kAccess, false, Team, kCount>(), p);
+      });
     });
   });
   return last_launch_error();
@@ -275,8 +311,7 @@ void describe(const Call& c, const Describe& emit) {
 }
 
 ASSAY_KERNEL(softmax, simt, .target = "cuda", .refuse = refuse, .plan = plan, .launch = launch, .describe = describe,
-             .plan_contract = contract_of_plan,
-             .contract = contract(ASSAY_ACC_F32, kLeastPromisedDepth, ASSAY_EXP_BASE2, true))
+             .plan_contract = contract_of_plan, .contract = contract(ASSAY_ACC_F32, kLeastPromisedDepth, true, true))
 
 }  // namespace
 }  // namespace assay::simt
