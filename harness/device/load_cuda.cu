@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kBlocks = 512;
-constexpr int kKernels = 16;
+constexpr int kKernels = 8;
 
 __global__ void stream_through(float4* memory) {
   constexpr size_t kElements = kLoadBytes / sizeof(float4);

@@ -239,12 +239,25 @@ void Process::ended_by_itself() {
   throw ProcessLost(Loss::exit, WEXITSTATUS(status), "exited with status " + std::to_string(WEXITSTATUS(status)));
 }
 
-nlohmann::json Process::request(const nlohmann::json& message, std::chrono::duration<double> deadline,
-                                uint64_t memory_limit, int file) {
+// with(), after which a channel that was closed is a child that was lost.
+template <class Talk>
+auto Process::talk(const Talk& with) {
   if (ended()) throw ProcessLost(Loss::protocol, 0, "is not running");
-  const auto start = Clock::now();
   try {
-    channel_->send(message, file);
+    return with();
+  } catch (const ChannelClosed& closed) {
+    if (std::string(closed.what()).find("JSON") != std::string::npos) lost(Loss::protocol, closed.what());
+    ended_by_itself();
+  }
+}
+
+void Process::send(const nlohmann::json& message, int file) {
+  talk([&] { channel_->send(message, file); });
+}
+
+nlohmann::json Process::answer(std::chrono::duration<double> deadline, uint64_t memory_limit) {
+  const auto start = Clock::now();
+  return talk([&] {
     while (true) {
       if (auto answer = channel_->poll()) {
         if (!answer->contains("fault")) return std::move(*answer);
@@ -265,14 +278,12 @@ nlohmann::json Process::request(const nlohmann::json& message, std::chrono::dura
         ended_by_itself();  // a process of its own may still hold the channel open
       }
     }
-  } catch (const ChannelClosed& closed) {
-    if (std::string(closed.what()).find("JSON") != std::string::npos) lost(Loss::protocol, closed.what());
-    ended_by_itself();
-  }
+  });
 }
 
 nlohmann::json Process::request(const nlohmann::json& message) {
-  return request(message, std::chrono::duration<double>(1e9), 0);
+  send(message);
+  return answer(std::chrono::duration<double>(1e9), 0);
 }
 
 }  // namespace assay

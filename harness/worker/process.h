@@ -45,12 +45,13 @@ class Process {
   pid_t pid() const { return pid_; }
   bool ended() const { return pid_ <= 0; }
 
-  // Sends a message and waits for the answer. Throws ProcessLost when the child ends, breaks the protocol, does not
-  // answer before the deadline, or holds more than `memory_limit` bytes of its own (0: no limit); it is dead then.
-  nlohmann::json request(const nlohmann::json& message, std::chrono::duration<double> deadline, uint64_t memory_limit,
-                         int file = -1);
+  // Sends a message; each has one answer, and they come in order.
+  void send(const nlohmann::json& message, int file = -1);
+  // Waits for the next answer. Throws ProcessLost when the child ends, breaks the protocol, does not answer before the
+  // deadline, or holds more than `memory_limit` bytes of its own (0: no limit); it is dead then. So does send().
+  nlohmann::json answer(std::chrono::duration<double> deadline, uint64_t memory_limit);
 
-  // Waits without a deadline; for a child that bounds its own waits.
+  // Both, without a deadline; for a child that bounds its own waits.
   nlohmann::json request(const nlohmann::json& message);
 
   void kill();
@@ -60,6 +61,8 @@ class Process {
   const std::string& output_tail() const { return output_; }
 
  private:
+  template <class Talk>
+  auto talk(const Talk& with);
   [[noreturn]] void lost(Loss loss, const std::string& what);
   [[noreturn]] void ended_by_itself();
   void drain_output();

@@ -41,6 +41,8 @@ class Steps {
 
   uint64_t seed() const { return static_cast<uint64_t>(case_.integer("seed")); }
   Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting);
+  // The same case and setting in `subject`, while others are at work: a plan of it waits for what is left.
+  void begin_planning(Subject& subject) { Trial::begin(subject, *court_.memory, kernel_, op_, case_, setting_); }
   void map(Trial& trial);
   void fill(Trial& trial, uint64_t from);
   Outputs launch(Trial& trial, Poison poison, Manner manner = Manner::plain);

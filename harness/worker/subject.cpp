@@ -35,14 +35,37 @@ ProcessSettings Subject::process_settings() const {
   return under;
 }
 
-nlohmann::json Subject::ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file) {
+void Subject::send(const nlohmann::json& message, int file) {
   if (!running()) {
     shared_.clear();
+    begun_.clear();
     process_ = std::make_unique<Process>(process_settings());
-    ask({{"do", "device"}, {"target", name_of(settings_->device)}, {"private", !tool_.program.empty()}});
+    begin({{"do", "device"}, {"target", name_of(settings_->device)}, {"private", !tool_.program.empty()}});
   }
-  nlohmann::json answer = process_->request(message, deadline, settings_->memory_limit_bytes, file);
-  if (const auto error = answer.find("error"); error != answer.end()) throw LaunchFailed(error->get<std::string>());
+  process_->send(message, file);
+}
+
+void Subject::begin(const nlohmann::json& message) {
+  send(message);
+  begun_.push_back(message);
+}
+
+nlohmann::json Subject::ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file) {
+  const bool is_begun = running() && !begun_.empty() && begun_.back() == message && file < 0;
+  if (!is_begun) send(message, file);
+  std::string failed;
+  const auto next_answer = [&](std::chrono::duration<double> within) {
+    nlohmann::json answer = process_->answer(within, settings_->memory_limit_bytes);
+    if (const auto error = answer.find("error"); error != answer.end() && failed.empty()) failed = *error;
+    return answer;
+  };
+  for (size_t earlier = begun_.size() - (is_begun ? 1 : 0); earlier > 0; --earlier) {
+    begun_.pop_front();
+    next_answer(std::chrono::duration<double>(settings_->deadline_seconds));
+  }
+  begun_.clear();
+  nlohmann::json answer = next_answer(deadline);
+  if (!failed.empty()) throw LaunchFailed(failed);
   return answer;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <set>
@@ -37,6 +38,10 @@ class Subject {
   nlohmann::json ask(const nlohmann::json& message, int file = -1);
   nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline);
 
+  // Has the worker, which is started if it does not run, begin with a message. The next ask of this very message waits
+  // for the rest; any other first waits for its answer and drops it.
+  void begin(const nlohmann::json& message);
+
   // Gives the worker the blocks of `regions` that it has not got yet, and has it let go of those that are no more.
   void share(const Memory& memory, const std::vector<Region>& regions);
   // The worker, if it runs, unmaps everything.
@@ -52,12 +57,14 @@ class Subject {
 
  private:
   ProcessSettings process_settings() const;
+  void send(const nlohmann::json& message, int file = -1);
   nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file);
   const JudgeSettings* settings_;
   std::vector<std::pair<std::string, std::string>> environment_;
   Tool tool_;
   std::unique_ptr<Process> process_;
-  std::set<uint64_t> shared_;  // blocks the running worker has
+  std::deque<nlohmann::json> begun_;  // messages whose answers were not awaited yet
+  std::set<uint64_t> shared_;         // blocks the running worker has
 };
 
 }  // namespace assay

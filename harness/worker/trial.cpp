@@ -51,7 +51,24 @@ void require_memory(uint64_t needed, const Memory& memory) {
               std::to_string((available + held) >> 20) + " MiB are available");
 }
 
+Layout layout_of(const std::vector<TensorSpec>& tensors, const KernelInfo& kernel, const Trial::Setting& setting,
+                 const Workspace& workspace, const Memory& memory) {
+  return lay_out(tensors, kernel.contract.alignment, setting.offset, setting.place, workspace, memory.granularity());
+}
+
+json planning(const KernelInfo& kernel, const Case& c, const std::vector<TensorSpec>& tensors, const Layout& layout,
+              const Trial::Setting& setting) {
+  return {{"do", "prepare"}, {"slot", kSlot},         {"module", kernel.module.string()},
+          {"op", kernel.op}, {"kernel", kernel.name}, {"call", call_to_json(c, tensors, layout, setting.threads)}};
+}
+
 }  // namespace
+
+void Trial::begin(Subject& subject, const Memory& memory, const KernelInfo& kernel, const Op& op, const Case& c,
+                  const Setting& setting) {
+  const std::vector<TensorSpec> tensors = op.tensors(c);
+  subject.begin(planning(kernel, c, tensors, layout_of(tensors, kernel, setting, {}, memory), setting));
+}
 
 Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const KernelInfo& kernel, const Op& op,
              const Case& c, const Setting& setting)
@@ -60,17 +77,9 @@ Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const Ker
       laboratory_(&laboratory),
       tensors_(op.tensors(c)),
       contract_(kernel.contract) {
-  const auto lay = [&] {
-    layout_ =
-        lay_out(tensors_, kernel.contract.alignment, setting.offset, setting.place, workspace_, memory.granularity());
-  };
+  const auto lay = [&] { layout_ = layout_of(tensors_, kernel, setting, workspace_, memory); };
   lay();
-  json answer = subject.ask({{"do", "prepare"},
-                             {"slot", kSlot},
-                             {"module", kernel.module.string()},
-                             {"op", kernel.op},
-                             {"kernel", kernel.name},
-                             {"call", call_to_json(c, tensors_, layout_, setting.threads)}});
+  json answer = subject.ask(planning(kernel, c, tensors_, layout_, setting));
   if (const auto why = answer.find("unavailable"); why != answer.end()) {
     refusal_ = std::string(kNotAvailable) + why->get<std::string>();
     available_ = false;
@@ -259,7 +268,7 @@ Outputs Trial::launch(Poison poison, Manner manner) {
     throw LaunchFailed("launch: " + failed->get<std::string>());
   }
   cost_ = {answer.value("others_us", std::numeric_limits<double>::infinity()), answer.at("counted"),
-           answer.at("allocations"), answer.at("outstanding"), answer.at("device_growth")};
+           answer.at("allocations"), answer.at("outstanding")};
   if (manner == Manner::replayed) cost_.graph = answer.at("graph");
   if (manner == Manner::blocked) {
     cost_.waited = answer.at("waited");
@@ -270,6 +279,8 @@ Outputs Trial::launch(Poison poison, Manner manner) {
   look_for_strays(poison, copies);
   return copies;
 }
+
+int64_t Trial::device_memory_in_use() const { return subject_->ask({{"do", "memory"}}).at("in_use"); }
 
 json Trial::time(json message) {
   arm(Poison::first);
