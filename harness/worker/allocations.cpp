@@ -15,6 +15,7 @@ Allocations allocations() { return {}; }
 #else
 
 // glibc's own entry points, which the replacements below forward to.
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are glibc's
 extern "C" {
 void* __libc_malloc(size_t);
 void __libc_free(void*);
@@ -22,6 +23,7 @@ void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace {
 

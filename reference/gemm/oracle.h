@@ -161,6 +161,7 @@ ASSAY_HD inline Element finish(const Scalars& scalars, const Sums& sums, const L
   e.condition[kOperand] = (reads_products ? std::fmax(1, std::fmax(a.largest, b.largest)) : 1) * factor;
 
   if (!inputs_finite) {
+    // NOLINTNEXTLINE(misc-redundant-expression): not so of a NaN
     e.hi = sum.hi == sum.hi ? sum.hi : std::numeric_limits<double>::quiet_NaN();  // one NaN on every machine
     return e;
   }

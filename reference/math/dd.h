@@ -32,7 +32,7 @@ struct DoubleDouble {
   ASSAY_HD constexpr DoubleDouble(double high, double low) : hi(high), lo(low) {}
 };
 
-ASSAY_HD inline bool is_finite(double x) { return x - x == 0; }
+ASSAY_HD inline bool is_finite(double x) { return x - x == 0; }  // NOLINT(misc-redundant-expression): else NaN
 ASSAY_HD inline bool is_finite(DoubleDouble x) { return is_finite(x.hi); }
 
 // hi + lo for |hi| >= |lo| or hi = 0, normalised (Dekker's FastTwoSum), with the non-finite rule above.
