@@ -16,7 +16,7 @@ inline FieldSpec float_dtype_field() {
           .doc = "type of inputs and outputs",
           .choices = {"f64", "f32", "f16", "bf16"}};
 }
-inline DType dtype_of(const Case& c) { return *dtype_named(c.word("dtype")); }
+inline DType dtype_of(const Case& c) { return dtype_named(c.word("dtype")).value(); }
 
 // The entry whose `name` is the case's fill. Throws UsageError that lists the names.
 template <class Table>

@@ -22,7 +22,10 @@ class LaneSum {
     return ((lanes_[0] + lanes_[1]) + (lanes_[2] + lanes_[3])) + ((lanes_[4] + lanes_[5]) + (lanes_[6] + lanes_[7]));
   }
   // Roundings that a term passes through, of n terms.
-  ASSAY_HD static double depth(int64_t n) { return static_cast<double>((n + kLanes - 1) / kLanes + 3); }
+  ASSAY_HD static double depth(int64_t n) {
+    const int64_t roundings = (n + kLanes - 1) / kLanes + 3;
+    return static_cast<double>(roundings);
+  }
 
  private:
   Real lanes_[kLanes] = {};

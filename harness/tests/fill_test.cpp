@@ -266,7 +266,7 @@ TEST(Fill, SpecialHitsAboutHalfTheRows) {
     hit_rows += hit;
   }
   EXPECT_NEAR(hit_rows, 4000 * (1 - std::pow(1 - 0.005, 100)), 200);
-  for (const int count : {nan, plus, minus}) EXPECT_NEAR(count, 2000 / 3, 160);
+  for (const int count : {nan, plus, minus}) EXPECT_NEAR(count, 2000 / 3.0, 160);
 }
 
 TEST(Fill, NanOneHasExactlyOneAtAnIndexThatMoves) {
@@ -328,8 +328,8 @@ TEST(Fill, SmallIntegersAreUniform) {
   const auto integers = counts("integers", DType::f16);
   const auto full = counts("int8_full", DType::i8);
   const auto extreme = counts("int8_extreme", DType::i8);
-  for (int v = -128; v < 128; ++v) {
-    const auto at = static_cast<size_t>(v + 128);
+  for (size_t at = 0; at < 256; ++at) {
+    const int v = static_cast<int>(at) - 128;
     EXPECT_NEAR(integers[at], std::abs(v) <= 8 ? 256000 / 17 : 0, std::abs(v) <= 8 ? 800 : 0) << v;
     EXPECT_NEAR(full[at], 1000, 200) << v;
     EXPECT_NEAR(extreme[at], v == -128 || v == 127 ? 128000 : 0, v == -128 || v == 127 ? 2000 : 0) << v;

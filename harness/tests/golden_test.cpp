@@ -38,7 +38,7 @@ class DoubleOp : public Op {
             make({{"n", "7"}, {"dtype", "f16"}, {"seeds", "3"}}), make({{"n", "0"}})};
   }
   std::vector<TensorSpec> tensors(const Case& c) const override {
-    const DType t = *dtype_named(c.word("dtype"));
+    const DType t = dtype_named(c.word("dtype")).value();
     const std::vector<int64_t> shape{c.integer("n")};
     return {{.name = "x", .dtype = t, .shape = shape, .strides = {2}, .fill = {.generator = c.word("fill")}},
             {.name = "unread", .dtype = t, .shape = shape, .strides = {1}, .is_read = false},

@@ -263,6 +263,14 @@ TEST(Judge, ACaseThatFitsAddressesButNotMemoryIsNotBegun) {
   EXPECT_EQ(concluded(judge.check(kernel, ops.parse_case(kNormal))).verdict, Verdict::pass) << "the judge goes on";
 }
 
+TEST(Judge, OnlyAProcessIdIsTakenForItsParents) {
+  EXPECT_EQ(process_id_of("4711"), 4711);
+  EXPECT_EQ(process_id_of(std::to_string(kParentIsATool)), kParentIsATool);
+  for (const char* none : {"", "-1", "+1", " 1", "1 ", "12x", "x", "99999999999999999999"}) {
+    EXPECT_EQ(process_id_of(none), std::nullopt) << none;
+  }
+}
+
 TEST(Judge, AWorkerKilledFromOutsideCostsNothing) {
   const OpRegistry ops = make_op_registry();
   JudgeClient judge(settings());

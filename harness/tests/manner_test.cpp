@@ -121,12 +121,13 @@ TEST(Manner, ABlockedLaunchThatFailsHoldsNothingBack) {
 
 TEST(HeldStream, LetsGoHoweverItEnds) {
   FakeDevice device;
-  try {
-    const HeldStream held(device);
-    EXPECT_TRUE(device.held);
-    throw Error("while queuing");
-  } catch (const Error&) {
-  }
+  EXPECT_THROW(
+      {
+        const HeldStream held(device);
+        EXPECT_TRUE(device.held);
+        throw Error("while queuing");
+      },
+      Error);
   EXPECT_FALSE(device.held);
 }
 

@@ -23,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 void spin_us(double us) {
   const int64_t end = now_ns() + static_cast<int64_t>(us * 1e3);
@@ -270,7 +271,8 @@ TEST(SamplesFile, RandomDamageIsReadOrRefused) {
     if (bits() % 4 == 0) damaged.resize(bits() % damaged.size());
     try {
       EXPECT_LE(parse_samples(damaged, "a.bin").nanoseconds.size(), damaged.size() / 8);
-    } catch (const UsageError&) {
+    } catch (const UsageError& e) {
+      EXPECT_THAT(e.what(), StartsWith("a.bin: "));
     }
   }
 }

@@ -114,12 +114,14 @@ TEST(SanitizerLog, ACleanOnePassesAndWarningsAreCounted) {
 
 // Nothing seen is not nothing wrong.
 TEST(SanitizerLog, AToolThatDidNotWatchToTheEndIsAnErrorOfTheHarness) {
+  const char* never_watched =
+      "========= COMPUTE-SANITIZER\n========= Error: Target application terminated before first instrumented API "
+      "call\n";
+  const char* lost_a_launch =
+      "========= Internal Sanitizer Error: The Sanitizer encountered an error while launching f and didn't track the "
+      "launch.\n========= ERROR SUMMARY: 0 errors\n";
   for (const char* log :
-       {"", "========= COMPUTE-SANITIZER\n",
-        "========= COMPUTE-SANITIZER\n========= Error: Target application terminated before first instrumented API "
-        "call\n",
-        "========= Internal Sanitizer Error: The Sanitizer encountered an error while launching f and didn't track the "
-        "launch.\n========= ERROR SUMMARY: 0 errors\n",
+       {"", "========= COMPUTE-SANITIZER\n", never_watched, lost_a_launch,
         "========= Unable to find injection library libsanitizer-collection.so\n", "ERROR SUMMARY: 0 errors\n",
         "========= ERROR SUMMARY: 0 errors", "========= ERROR SUMMARY: -1 errors\n",
         "========= ERROR SUMMARY: 99999999999999999999 errors\n", "========= ERROR SUMMARY: , errors\n",

@@ -128,7 +128,11 @@ void each(Function function, Next next, Use use) {
   std::vector<T> x(kBatch), y(kBatch);
   for (bool more = true; more;) {
     size_t count = 0;
-    while (count < kBatch && (more = next(x[count]))) ++count;
+    while (count < kBatch) {
+      more = next(x[count]);
+      if (!more) break;
+      ++count;
+    }
     std::fill(x.begin() + static_cast<int64_t>(count), x.end(), T(0));
     function(x, y);
     for (size_t i = 0; i < count; ++i) use(x[i], y[i]);

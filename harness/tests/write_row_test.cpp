@@ -7,6 +7,7 @@
 //
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -148,6 +149,7 @@ TEST_P(WriteRow, WritesExactlyTheRowAtAnyAddress) {
 // Enough rows that those gathered into lines wrap around where they wait.
 template <class T, class Function>
 void expect_exactly_the_rows(Function function) {
+  using Bytes = std::array<unsigned char, sizeof(T)>;
   constexpr int64_t kBytes = 20'000, kPoison = 0xA5;
   for (const int64_t n : {1, 3, 31, 33, 150, 200}) {
     for (const int64_t stride : {n, n + 1, n + 64}) {
@@ -163,7 +165,8 @@ void expect_exactly_the_rows(Function function) {
           if (at >= 0 && at < rows * stride && column < n) {
             ASSERT_EQ(value(got), column + 1) << n << " " << stride << " " << offset << " " << i;
           } else {
-            ASSERT_EQ(std::memcmp(&got, &untouched, sizeof(T)), 0) << n << " " << stride << " " << offset << " " << i;
+            ASSERT_EQ(std::bit_cast<Bytes>(got), std::bit_cast<Bytes>(untouched))
+                << n << " " << stride << " " << offset << " " << i;
           }
         }
       }

@@ -3,18 +3,19 @@
 #include <sys/prctl.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <optional>
 
 #include "worker/judge.h"
 #include "worker/process.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
+  const auto parent = argc == 2 ? assay::process_id_of(argv[1]) : std::nullopt;
+  if (!parent) {
     std::fprintf(stderr, "assay-judge is started by assay, not by hand\n");
     return 4;
   }
   assay::adopt_orphans();
-  assay::end_with_parent(std::atoi(argv[1]));
+  assay::end_with_parent(*parent);
   ::prctl(PR_SET_DUMPABLE, 0);  // a worker cannot trace the judge or read its memory
   ::fcntl(assay::kChannelDescriptor, F_SETFD, FD_CLOEXEC);
   const assay::OpRegistry ops = assay::make_op_registry();

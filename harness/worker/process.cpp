@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -122,6 +123,13 @@ void end_children(const std::vector<pid_t>& spared) {
 }
 
 void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+std::optional<pid_t> process_id_of(std::string_view text) {
+  pid_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc() || end != text.data() + text.size() || id < 0) return std::nullopt;
+  return id;
+}
 
 void end_with_parent(pid_t parent) {
   sigset_t asked_to_end;

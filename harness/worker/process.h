@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -90,6 +92,9 @@ std::vector<pid_t> own_children();
 
 // What orphaned processes below this one come to is this one: nothing that a kernel starts is lost from sight.
 void adopt_orphans();
+
+// For a child's main(): the process id that its argument is; nothing when it is none.
+std::optional<pid_t> process_id_of(std::string_view text);
 
 // For a child's main(): die when `parent` dies, at once if it already has.
 void die_with_parent(pid_t parent);

@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -188,10 +189,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
+int run(const Options& options) {
   const assay::OpRegistry ops = assay::make_op_registry();
   Bench bench{options, ops};
   const auto cache = last_level_cache_bytes("/");
@@ -212,5 +210,16 @@ int main(int argc, char** argv) {
   });
   if (bench.selected > 0) return 0;
   std::cerr << "kernel_ratios: --filter '" << options.filter << "' matches no case\n";
+  return 4;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(parse(argc, argv));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "kernel_ratios: %s\n", e.what());
+  }
   return 4;
 }

@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -206,9 +207,9 @@ int check_all(const Options& options, const assay::OpRegistry& ops) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
-  const assay::OpRegistry ops = assay::make_op_registry();
   try {
+    const Options options = parse(argc, argv);
+    const assay::OpRegistry ops = assay::make_op_registry();
     if (!options.check.empty()) return check_all(options, ops);
     Bench bench{options, ops};
     if (!options.tsv.empty()) bench.tsv.open(options.tsv);
@@ -221,8 +222,8 @@ int main(int argc, char** argv) {
     }
     if (selected > 0) return 0;
     std::cerr << "cuda_ratios: --filter '" << options.filter << "' matches no case\n";
-  } catch (const assay::Error& e) {
-    std::cerr << "cuda_ratios: " << e.what() << '\n';
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "cuda_ratios: %s\n", e.what());
   }
   return 4;
 }

@@ -49,7 +49,7 @@ void require_exact_scalar(const Case& c, std::string_view name, DType dtype) {
 // Other input types give what they are given, so that `out` is theirs alone to leave out.
 DType output_dtype(const Case& c) {
   const std::string &dtype = c.word("dtype"), &out = c.word("out");
-  if ((dtype == "e4m3") == (out != "same")) return *dtype_named(out == "same" ? dtype : out);
+  if ((dtype == "e4m3") == (out != "same")) return dtype_named(out == "same" ? dtype : out).value();
   throw UsageError("case of gemm: dtype " + dtype +
                    (dtype == "e4m3" ? " needs a field 'out'; give out=f32, out=f16 or out=bf16"
                                     : " has no field 'out' but 'same'; leave it out"));
@@ -108,7 +108,7 @@ class GemmOp final : public Op {
 
   std::vector<TensorSpec> tensors(const Case& c) const override {
     const int64_t batch = c.integer("batch"), m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
-    const DType dtype = *dtype_named(c.word("dtype")), out = output_dtype(c);
+    const DType dtype = dtype_named(c.word("dtype")).value(), out = output_dtype(c);
     require_exact_scalar(c, "alpha", dtype);
     require_exact_scalar(c, "beta", dtype);
     const bool ta = c.word("ta") == "t", tb = c.word("tb") == "t";
@@ -211,7 +211,7 @@ class GemmOp final : public Op {
 
 Rule rule_of(const Case& c, const Contract& contract) {
   const assay_arithmetic& arithmetic = contract.arithmetic;
-  const DType input = *dtype_named(c.word("dtype")), output = output_dtype(c);
+  const DType input = dtype_named(c.word("dtype")).value(), output = output_dtype(c);
   const int32_t unit = charged_accumulator(contract, input);
   const DType accumulator = accumulator_type(unit);
   const double k = c.real("k");

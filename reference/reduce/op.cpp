@@ -51,7 +51,7 @@ class ReduceOp final : public Op {
   }
 
   std::vector<TensorSpec> tensors(const Case& c) const override {
-    const DType dtype = *dtype_named(c.word("dtype"));
+    const DType dtype = dtype_named(c.word("dtype")).value();
     const std::vector<int64_t> x{c.integer("outer"), c.integer("n"), c.integer("inner")};
     const std::vector<int64_t> y{x[0], x[2]};
     return {{.name = "x", .dtype = dtype, .shape = x, .strides = row_major(x, c.integer("pad")), .fill = fill_of(c)},
@@ -131,7 +131,7 @@ class ReduceOp final : public Op {
 
 Rule rule_of(const Case& c, const Contract& contract) {
   assay_arithmetic charged = contract.arithmetic;
-  charged.accumulator = charged_accumulator(contract, *dtype_named(c.word("dtype")));
+  charged.accumulator = charged_accumulator(contract, dtype_named(c.word("dtype")).value());
   const DType accumulator = accumulator_type(charged.accumulator);
   const double n = c.real("n");
   const bool flushes = charged.flushes_subnormals != 0;
