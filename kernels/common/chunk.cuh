@@ -124,12 +124,21 @@ __host__ __device__ inline bool is_aligned(const void* address, int bytes = 16) 
   return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(bytes) == 0;
 }
 
-// Read-only data. Past the level-1 cache (no_allocate) it came 5 % slower. Volatile, or the compiler takes it for a
-// function of its argument and calls it early, before the condition that guards it.
+// Read-only data. Volatile, or the compiler takes it for a function of its argument and calls it early, before the
+// condition that guards it.
 template <class T>
 __device__ Chunk<T> load_constant(const T* address) {
   Chunk<T> chunk;
   asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(chunk.word[0]), "=r"(chunk.word[1]), "=r"(chunk.word[2]), "=r"(chunk.word[3])
+               : "l"(address));
+  return chunk;
+}
+// The same past the level-1 cache: 4 % faster where little is written, 5 % slower where as much is.
+template <class T>
+__device__ Chunk<T> load_streaming(const T* address) {
+  Chunk<T> chunk;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(chunk.word[0]), "=r"(chunk.word[1]), "=r"(chunk.word[2]), "=r"(chunk.word[3])
                : "l"(address));
   return chunk;

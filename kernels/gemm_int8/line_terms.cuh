@@ -49,7 +49,8 @@ static __global__ void __launch_bounds__(kLanes* kLineWarps)
   }
 }
 
-// b.k is 0 where no sums are needed. kAlongK: a warp a column; otherwise a block 32 neighbouring columns.
+// b.k is 0 where no sums are needed. kAlongK: a warp a column; otherwise a block 32 neighbouring columns. Columns are
+// read in pairs: the last one's partner is written where there is none.
 template <bool kAlongK>
 __global__ void __launch_bounds__(kLanes* kLineWarps)
     column_terms(const __grid_constant__ Lines b, const __grid_constant__ Scales scales, uint32_t factor,
@@ -59,6 +60,10 @@ __global__ void __launch_bounds__(kLanes* kLineWarps)
         scale_of(double(*scales.a), double(scales.b[scales.per_channel ? column : 0]), double(*scales.y));
     columns[column] = {float(scale), constant + factor * sum};
     precise[column] = scale;
+    if (column % 2 == 0 && column + 1 == b.count) {
+      columns[column + 1] = {};
+      precise[column + 1] = 0;
+    }
   };
   if constexpr (kAlongK) {
     for (int64_t column = int64_t(blockIdx.x) * kLineWarps + threadIdx.y; column < b.count;

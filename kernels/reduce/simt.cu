@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kColumnThreads) reduce_columns(Level p) {
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
           const int64_t at = row + u * rows;
-          if (at < end) loaded[u] = load_constant(from + at * p.in_n);
+          if (at < end) loaded[u] = load_streaming(from + at * p.in_n);
         }
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
