@@ -71,6 +71,15 @@ def start(assay: Path, *arguments: str) -> subprocess.Popen:
     )
 
 
+def kill(pid: int) -> bool:
+    """False where it ended by itself just before."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def victim_pid(victim: str, coordinator: int, choose: random.Random) -> int | None:
     if victim == "coordinator":
         return coordinator
@@ -91,12 +100,10 @@ def one_kill(
     seen: set[int] = {process.pid, *descendants(process.pid)}
     pid = victim_pid(victim, process.pid, choose)
     before: list[str] = []
-    hit = pid is not None and process.poll() is None
-    if hit:
-        os.kill(pid, signal.SIGKILL)
-        if victim == "coordinator":
-            process.wait()
-            before = lines(run)
+    hit = pid is not None and process.poll() is None and kill(pid)
+    if hit and victim == "coordinator":
+        process.wait()
+        before = lines(run)
     if victim == "coordinator" and hit:
         resumed = start(assay, *FILTER, *(["--resume", str(run)] if run.exists() else ["--out", str(run)]))
         output, _ = resumed.communicate(timeout=120)
@@ -136,9 +143,7 @@ def one_detached(build: Path, folder: Path, victim: str) -> None:
     victims = {"coordinator": [process.pid], "judge": judges, "worker": [w for j in judges for w in children(j)]}[
         victim
     ]
-    assert victims
-    for pid in victims:
-        os.kill(pid, signal.SIGKILL)
+    assert [kill(pid) for pid in victims].count(True) > 0
     output, _ = process.communicate(timeout=60)
     assert process.returncode == (-signal.SIGKILL if victim == "coordinator" else 0), output
     left = left_behind(seen)
