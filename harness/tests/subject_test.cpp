@@ -1,0 +1,71 @@
+// A worker as its judge asks it: answers stay with their messages, whatever was begun before. A real worker.
+#include "worker/subject.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "bad_module_checks.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+class SubjectTest : public testing::Test {
+ protected:
+  const JudgeSettings settings_ = bad::settings(Device::cpu, 5);
+  Subject subject_{settings_, {}};
+  const json load_{{"do", "load"}, {"module", bad::module_named("good").string()}};
+  const json memory_{{"do", "memory"}}, nonsense_{{"do", "nonsense"}};
+
+  // Each answer is the one to its message.
+  void expect_in_step() {
+    EXPECT_EQ(subject_.ask(memory_), json({{"in_use", 0}}));
+    EXPECT_EQ(subject_.ask(load_).at("kernels").size(), 1u);
+    EXPECT_EQ(subject_.ask(memory_), json({{"in_use", 0}}));
+  }
+};
+
+TEST_F(SubjectTest, AskingWhatWasBegunWaitsForTheRest) {
+  subject_.begin(load_);
+  EXPECT_TRUE(subject_.running());
+  EXPECT_EQ(subject_.ask(load_).at("kernels").size(), 1u);
+  expect_in_step();
+}
+
+TEST_F(SubjectTest, AskingAnythingElseDropsWhatWasBegun) {
+  subject_.begin(load_);
+  subject_.begin(load_);
+  EXPECT_EQ(subject_.ask(memory_), json({{"in_use", 0}}));
+  expect_in_step();
+}
+
+TEST_F(SubjectTest, AnErrorOfWhatWasBegunIsToldOnceAndLeavesTheNextInStep) {
+  subject_.begin(nonsense_);
+  EXPECT_THROW(subject_.ask(memory_), LaunchFailed);
+  expect_in_step();
+}
+
+TEST_F(SubjectTest, AWorkerThatDiesOverWhatWasBegunIsLostAndReplaced) {
+  subject_.begin(load_);
+  const pid_t first = subject_.pid();
+  ASSERT_EQ(::kill(first, SIGKILL), 0);
+  EXPECT_THROW(
+      {
+        subject_.ask(memory_);
+        subject_.ask(memory_);  // where the answers were on their way already
+      },
+      ProcessLost);
+  expect_in_step();
+  EXPECT_NE(subject_.pid(), first);
+}
+
+TEST_F(SubjectTest, ARestartForgetsWhatWasBegun) {
+  subject_.begin(load_);
+  subject_.restart();
+  EXPECT_FALSE(subject_.running());
+  expect_in_step();
+}
+
+}  // namespace
+}  // namespace assay
