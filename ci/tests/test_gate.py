@@ -17,7 +17,13 @@ mkdir -p "$2/bin"
 cp "$(dirname "$0")/assay" "$2/bin/assay"
 echo "ninja $*"
 """,
-    "assay": """echo "ran $0 $*"
+    "assay": """if [ "$1" = list ]; then
+  [ "${*#list }" = "${FILTERED:-}" ] || exit 9
+  for device in $LISTED; do printf '  softmax/k  %s  k.so\\n    :cols  %s\\n' "$device" cpu; done
+  [ -n "$LISTED" ] || exit 4
+  exit
+fi
+echo "ran $0 $*"
 case "$*" in
   *' --device cuda'*) device=cuda code=${CODE_ON_CUDA:-0} ;;
   *) device=cpu code=${CODE_ON_CPU:-0} ;;
@@ -276,6 +282,24 @@ def test_a_gpu_without_a_driver_is_told_in_one_line(tree):
     assert judged_on(end) == [""]
     assert end.stderr.endswith("/0000:01:00.0 is an NVIDIA GPU without a driver: CUDA kernels are not run\n")
     assert end.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("listed", "devices"),
+    [("cuda", ["cuda"]), ("cpu cpu", ["cpu"]), ("cpu cuda", ["cpu", "cuda"]), ("", ["cpu", "cuda"])],
+)
+@pytest.mark.parametrize("filters", [["--filter", "softmax/k", "gemm/*"], ["--filter=softmax/k", "--filter", "gemm/*"]])
+def test_a_filter_for_one_device_gets_one_run(tree, filters, listed, devices):
+    machine(tree, ["dev/nvidia0"])
+    end = gate(tree, "smoke", "--no-report", *filters, "--threads", "2", FILTERED=" ".join(filters), LISTED=listed)
+    assert (end.returncode, judged_on(end)) == (0, devices), end.stderr
+    assert ("alone" in end.stdout) == (len(devices) == 1)
+
+
+def test_a_filter_of_foreign_modules_gets_both_runs(tree):
+    machine(tree, ["dev/nvidia0"])
+    end = gate(tree, "--module", "their.so", "--filter", "softmax/k", FILTERED="never asked")
+    assert (end.returncode, judged_on(end)) == (0, ["cpu", "cuda"]), end.stderr
 
 
 GRAVENESS = [0, 2, 3, 1, 4]
