@@ -1,8 +1,8 @@
 // softmax, simt: z = scale x + mask, y = exp(z - max z) / sum exp(z - max z) along each row, on CUDA cores.
 //
-// A row is read once and held in registers by part of a warp, a warp, a block or a cluster of blocks, whichever its
-// length asks for. Longer rows are walked along by a block twice: online for maximum and sum, each thread rescaling its
-// sum when its maximum grows, and again for the result.
+// A row is read once and held in registers by part of a warp, a warp or a block, whichever its length asks for. Longer
+// rows are walked along by a block twice: online for maximum and sum, each thread rescaling its sum when its maximum
+// grows, and again for the result.
 #include <assay/kernel.h>
 
 #include <cstdint>
