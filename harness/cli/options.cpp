@@ -136,6 +136,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
   CLI::App* repro = command("repro", "run one case and print every check", kModules | kBase | kExplain);
   repro->add_option("id", o.id, "kernel id, such as gemm/simd:m=8,n=8,k=8,dtype=f32")->required();
   add_sanitizer(repro);
+  CLI::App* shrink = command("shrink", "the smallest case that fails as this one does", kModules | kBase | kJson);
+  shrink->add_option("id", o.id, "kernel id of a case that fails")->required();
+  shrink->add_option("--seconds", o.seconds, "to stop after, with the smallest found so far")
+      ->check(CLI::Range(0.0, 86400.0));
+  add_sanitizer(shrink);
   CLI::App* report = command("report", "write the pages of a run", 0);
   report->add_option("run", o.run_folder, "the run's folder")->required();
 

@@ -39,7 +39,8 @@ struct Options {
   bool explain = false;
 
   bool list_cases = false, list_checks = false, list_verdicts = false, list_contracts = false;
-  std::string id;                    // of repro
+  std::string id;                    // of repro and shrink
+  double seconds = 60;               // that shrink may take
   std::filesystem::path run_folder;  // of report
 };
 

@@ -61,6 +61,12 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"repro", "reduce/bad:kind=sum,n=7,dtype=f*", "--module", good}, "is not one kernel id"},
       {{"check", "--module", good, "--filter", "reduce:n=99999999999999999999"}, "is too large"},
       {{"repro", "reduce:kind=sum,n=7,dtype=f32", "--module", good}, "is not one kernel id"},
+      {{"shrink"}, "id is required"},
+      {{"shrink", "reduce/bad:kind=max,n=7", "--module", good},
+       "shrink: 'reduce/bad:kind=max,n=7' is not one kernel id: it lacks dtype"},
+      {{"shrink", kCase, "--module", good}, kCase + " does not fail: pass"},
+      {{"shrink", "reduce/bad:kind=sum,n=7,dtype=f32", "--module", good}, "does not fail: unsupported, "},
+      {{"shrink", kCase, "--module", good, "--seconds", "-1"}, "--seconds"},
       {{"check", "--resume", run}, "run.json"},
       {{"check", "--base", run}, "policy.toml"},
       {{"check", "--base-ref", "no-such-ref"}, "no-such-ref"},
@@ -149,6 +155,30 @@ TEST_F(Cli, AFailureIsToldWithItsOwnerAndAReproThatReproducesIt) {
   EXPECT_EQ(again.status, 1) << again.output;
   EXPECT_THAT(again.output, AllOf(HasSubstr("memory"), HasSubstr("unwritten")));
   for (const CheckRow& row : check_table()) EXPECT_THAT(again.output, HasSubstr(std::string(row.check)));
+}
+
+TEST_F(Cli, AFailureShrinksToTheSmallestCaseWithAReproThatReproducesIt) {
+  const std::string large = "reduce/bad:kind=max,outer=7,n=33,inner=5,dtype=f32,offset=1",
+                    smallest = "reduce/bad:kind=max,n=1,dtype=f32,fill=zeros";
+  for (const char* name : {"last_unwritten", "segfault", "exit_mid_case"}) {
+    const ProgramEnd end = assay({"shrink", large, "--module", module(name)});
+    EXPECT_EQ(end.status, 1) << end.output;
+    EXPECT_THAT(end.output, AllOf(StartsWith(large + "\n"), HasSubstr("\n" + smallest + "\n"), HasSubstr("owner: ")));
+    const size_t begin = end.output.find(kAssay + " repro '" + smallest + "'");
+    ASSERT_NE(begin, std::string::npos) << end.output;
+    const ProgramEnd again = run_program({"sh", "-c", end.output.substr(begin)});
+    EXPECT_EQ(again.status, 1) << again.output;
+    EXPECT_THAT(again.output, StartsWith(smallest + "\n"));
+  }
+  const ProgramEnd told = assay({"shrink", large, "--module", module("last_unwritten"), "--json"});
+  const nlohmann::json document = nlohmann::json::parse(told.output);
+  EXPECT_EQ(document.at("kernel_id"), smallest);
+  EXPECT_EQ(document.at("verdict"), "memory");
+  EXPECT_EQ(document.at("output_elements"), 1);
+  EXPECT_EQ(document.at("finished"), true);
+  const ProgramEnd stopped = assay({"shrink", large, "--module", module("last_unwritten"), "--seconds", "0"});
+  EXPECT_EQ(stopped.status, 1) << stopped.output;
+  EXPECT_THAT(stopped.output, AllOf(HasSubstr("not finished"), HasSubstr(" repro '" + large + "'")));
 }
 
 TEST_F(Cli, ARunThatJudgedNothingIsInconclusive) {

@@ -1,0 +1,39 @@
+// The kernel id that repro and shrink are given, and the judgement of that kernel on any case of its op: the same that
+// a run would give, one case at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/loaded.h"
+#include "cli/options.h"
+#include "cli/trees.h"
+#include "gate/goldens.h"
+#include "gate/policy.h"
+
+namespace assay {
+
+class OneCase {
+ public:
+  // Throws UsageError when options.id is not one kernel id, with what it lacks. Interrupts are noted from here on.
+  explicit OneCase(const Options& options);
+
+  const Op& op() const { return ops_.named(asked_.op()); }
+  const std::string& kernel() const { return kernel_; }
+  const Case& asked() const { return asked_; }
+  // Of no meaning where interrupt_signal() says that it was cut short. The judge stays for the next case.
+  Record judge(const Case& c) const;
+
+ private:
+  Options options_;
+  Trees trees_;
+  Policy policy_;
+  OpRegistry ops_;
+  Loaded loaded_;
+  Goldens goldens_;
+  std::string kernel_;
+  Case asked_;
+  StartJudge start_;
+};
+
+}  // namespace assay

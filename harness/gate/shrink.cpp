@@ -1,0 +1,145 @@
+#include "gate/shrink.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/error.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+// Inputs that a reader checks in his head come first.
+constexpr std::array<std::string_view, 4> kSimplestFills{"zeros", "ones", "integers", "normal"};
+
+void simpler_fills(const std::string& now, std::vector<std::string>& values) {
+  for (const std::string_view fill : kSimplestFills) {
+    if (fill == now) return;
+    values.emplace_back(fill);
+  }
+}
+
+// Steps from `now` towards `aim`, the longest first: halves of the way, and powers of two, which keep what remains of a
+// division by any smaller one.
+void steps_towards(int64_t aim, int64_t now, std::vector<std::string>& values) {
+  const int64_t sign = now < aim ? -1 : 1;
+  for (int64_t step = sign * (now - aim); step != 0; step /= 2) {
+    const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(step)));
+    values.push_back(print_number(now - sign * step));
+    if (power != step) values.push_back(print_number(now - sign * power));
+  }
+}
+
+bool is_axis(const FieldSpec& field) { return field.kind == FieldKind::integer && !field.fallback; }
+
+class Shrinking {
+ public:
+  Shrinking(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
+            const std::function<bool()>& stop, const std::function<void(const Case&)>& smaller)
+      : op_(op), fields_(op.all_fields()), fails_(fails), stop_(stop), smaller_(smaller), shrunk_{failing} {}
+
+  Shrunk run() {
+    cap_all_axes();
+    while (!stopped_ && shrink_each_field()) {
+    }
+    shrunk_.finished = !stopped_;
+    return shrunk_;
+  }
+
+ private:
+  using Changes = std::vector<std::pair<std::string, std::string>>;
+
+  // All axes at once: what needs a relation between them shrinks too, and large cases, which take long, soon.
+  void cap_all_axes() {
+    int64_t longest = 0;
+    for (const FieldSpec& field : fields_) {
+      if (is_axis(field)) longest = std::max(longest, shrunk_.smallest.integer(field.name));
+    }
+    for (int64_t cap = 1; cap < longest && !stopped_; cap *= 2) {
+      Changes changes;
+      for (const FieldSpec& field : fields_) {
+        if (!is_axis(field)) continue;
+        const int64_t most = std::max(cap, field.least);
+        changes.emplace_back(field.name, print_number(std::min(most, shrunk_.smallest.integer(field.name))));
+      }
+      if (try_out(changes)) return;
+    }
+  }
+
+  bool shrink_each_field() {
+    bool any = false;
+    for (const FieldSpec& field : fields_) {
+      while (!stopped_ && shrink_field(field)) any = true;
+    }
+    return any;
+  }
+
+  bool shrink_field(const FieldSpec& field) {
+    for (const std::string& value : simpler_values(field, shrunk_.smallest.at(field.name))) {
+      if (try_out({{field.name, value}})) return true;
+      if (stopped_) return false;
+    }
+    return false;
+  }
+
+  bool try_out(const Changes& changes) {
+    std::optional<Case> candidate;
+    try {
+      candidate = shrunk_.smallest.with(changes);
+      op_.tensors(*candidate);
+    } catch (const UsageError&) {
+      return false;
+    }
+    if (*candidate == shrunk_.smallest) return false;
+    stopped_ = stop_();
+    if (stopped_) return false;
+    ++shrunk_.judged;
+    if (!fails_(*candidate)) return false;
+    shrunk_.smallest = *candidate;
+    smaller_(*candidate);
+    return true;
+  }
+
+  const Op& op_;
+  std::vector<FieldSpec> fields_;
+  const std::function<bool(const Case&)>& fails_;
+  const std::function<bool()>& stop_;
+  const std::function<void(const Case&)>& smaller_;
+  Shrunk shrunk_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::optional<Failure> failure_of(const Record& record) {
+  if (exit_code_of(record.verdict) != 1 && record.verdict != Verdict::known) return std::nullopt;
+  for (const CheckResult& result : record.checks) {
+    if (result.outcome != Outcome::fail) continue;
+    if (record.verdict == Verdict::known || result.verdict == record.verdict) {
+      return Failure{result.verdict, result.check};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> simpler_values(const FieldSpec& field, const FieldValue& value) {
+  std::vector<std::string> values;
+  if (field.name == "dtype") return values;
+  if (field.name == "fill") {
+    simpler_fills(value.text, values);
+  } else if (field.kind == FieldKind::integer && field.name != "seed") {
+    const int64_t aim = field.fallback ? std::stoll(*field.fallback) : std::max<int64_t>(field.least, 1);
+    if (field.fallback || value.integer > aim) steps_towards(aim, value.integer, values);
+  } else if (field.fallback && *field.fallback != value.text) {
+    values.push_back(*field.fallback);
+  }
+  return values;
+}
+
+Shrunk shrink(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
+              const std::function<bool()>& stop, const std::function<void(const Case&)>& smaller) {
+  return Shrinking(op, failing, fails, stop, smaller).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// A failing case made as small as it gets while it fails the same way: shorter axes, plain attributes and layout,
+// simpler inputs, one seed. Greedy, so that what is left is smallest in every single field, not among all cases.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/op.h"
+#include "record/record.h"
+
+namespace assay {
+
+// How a case fails: what has to stay while it shrinks.
+struct Failure {
+  Verdict verdict;
+  std::string check;  // the first that failed with this verdict
+  bool operator==(const Failure&) const = default;
+};
+// Nothing for a record that tells no failure of the kernel: it passed, is unsupported, or the harness failed.
+std::optional<Failure> failure_of(const Record& record);
+
+// Simpler values of a field that is `value` now, the simplest first: defaults; of numbers, steps on the way there or to
+// 1; of fills, those that show more at a glance. Each is strictly simpler. None for dtype: another type fails another
+// way.
+std::vector<std::string> simpler_values(const FieldSpec& field, const FieldValue& value);
+
+struct Shrunk {
+  Case smallest;
+  int judged = 0;         // cases, the first not counted
+  bool finished = false;  // false: stopped while simpler ones were left to try
+};
+
+// `fails` judges a case, `stop` is asked before each, `smaller` is told of each step. A case that the op does not have
+// (an identity matrix that is not square) is not judged.
+Shrunk shrink(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
+              const std::function<bool()>& stop, const std::function<void(const Case&)>& smaller);
+
+}  // namespace assay

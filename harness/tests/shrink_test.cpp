@@ -1,0 +1,203 @@
+// Shrinking against predicates in place of a judge: what is left fails, and nothing simpler in any one field does.
+#include "gate/shrink.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/error.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Predicate = std::function<bool(const Case&)>;
+
+const OpRegistry& ops() {
+  static const OpRegistry all = make_op_registry();
+  return all;
+}
+
+Shrunk shrunk(const std::string& id, const Predicate& fails, int most = 1 << 20) {
+  const Case start = ops().parse_case(id);
+  int asked = 0;
+  Case last = start;
+  const Shrunk end = shrink(
+      ops().named(start.op()), start, fails, [&] { return asked++ >= most; }, [&](const Case& c) { last = c; });
+  EXPECT_EQ(end.smallest, last);  // each step was told
+  EXPECT_TRUE(fails(end.smallest)) << end.smallest.id();
+  return end;
+}
+
+std::string smallest(const std::string& id, const Predicate& fails) {
+  const Shrunk end = shrunk(id, fails);
+  EXPECT_TRUE(end.finished);
+  return end.smallest.id();
+}
+
+TEST(Shrink, KeepsWhatTheFailureNeedsAndNothingElse) {
+  const std::string large =
+      "gemm:m=129,n=127,k=1000,batch=3,ta=t,beta=0.5,pad_a=3,dtype=f32,seed=9,offset=1,place=start";
+  EXPECT_EQ(smallest(large, [](const Case&) { return true; }), "gemm:m=1,n=1,k=1,dtype=f32,fill=zeros");
+  EXPECT_EQ(smallest(large, [](const Case& c) { return c.integer("k") >= 33; }),
+            "gemm:m=1,n=1,k=33,dtype=f32,fill=zeros");
+  EXPECT_EQ(smallest(large, [](const Case& c) { return c.real("beta") != 0 && c.word("ta") == "t"; }),
+            "gemm:m=1,n=1,k=1,ta=t,beta=0.5,dtype=f32,fill=zeros");
+  EXPECT_EQ(smallest(large, [](const Case& c) { return c.integer("batch") > 1 && c.word("fill") == "normal"; }),
+            "gemm:m=1,n=1,k=1,batch=2,dtype=f32");
+  EXPECT_EQ(smallest(large, [](const Case& c) { return c.integer("n") % 2 == 1 && c.integer("n") > 16; }),
+            "gemm:m=1,n=17,k=1,dtype=f32,fill=zeros");
+}
+
+TEST(Shrink, ShortensAxesTogetherWhereTheFailureTiesThem) {
+  EXPECT_EQ(smallest("gemm:m=64,n=64,k=64,dtype=f32",
+                     [](const Case& c) { return c.integer("m") == c.integer("n") && c.integer("m") > 5; }),
+            "gemm:m=8,n=8,k=1,dtype=f32,fill=zeros");
+}
+
+TEST(Shrink, WalksToNegativeDefaultsFromEitherSide) {
+  EXPECT_EQ(smallest("gemm_int8:m=3,n=3,k=3,za=-100,zb=90",
+                     [](const Case& c) { return c.integer("za") < -9 && c.integer("zb") > 4; }),
+            "gemm_int8:m=1,n=1,k=1,za=-10,zb=5,fill=ones");
+}
+
+TEST(Shrink, WhatStopsItKeepsTheSmallestSoFar) {
+  const Shrunk end = shrunk(
+      "softmax:rows=1000,cols=1000,dtype=bf16", [](const Case&) { return true; }, 1);
+  EXPECT_FALSE(end.finished);
+  EXPECT_EQ(end.judged, 1);
+  EXPECT_EQ(end.smallest.id(), "softmax:rows=1,cols=1,dtype=bf16");
+  EXPECT_EQ(shrunk(
+                "softmax:rows=9,cols=9,dtype=f32", [](const Case&) { return true; }, 0)
+                .judged,
+            0);
+}
+
+// Of random failures: each a threshold, an equality or a parity of some fields.
+TEST(Shrink, NothingSimplerInAnyOneFieldFailsToo) {
+  std::mt19937_64 random(20261122);
+  const std::vector<std::string> starts{"gemm:m=129,n=65,k=300,batch=2,tb=t,alpha=0.125,beta=1,pad_c=5,dtype=bf16",
+                                        "softmax:rows=77,cols=1031,scale=0.125,mask=additive,dtype=f16,fill=masked",
+                                        "layernorm_residual:rows=50,cols=777,bias=no,pad=3,dtype=f32,seeds=8",
+                                        "reduce:kind=sum,outer=9,n=1000,inner=33,dtype=f64,fill=cancelling",
+                                        "bias_gelu:rows=31,cols=257,form=erf,dtype=bf16,offset=3"};
+  for (int round = 0; round < 200; ++round) {
+    const Case start = ops().parse_case(starts[random() % starts.size()]);
+    const Op& op = ops().named(start.op());
+    std::vector<Predicate> needs;
+    for (const FieldValue& value : start.fields()) {
+      if (random() % 3 != 0) continue;
+      const std::string name = value.name;
+      if (value.kind == FieldKind::integer) {
+        const int64_t least = value.integer == 0 ? 0 : 1 + static_cast<int64_t>(random() % std::abs(value.integer));
+        const bool odd = value.integer % 2 != 0 && random() % 2 == 0;
+        needs.emplace_back(
+            [=](const Case& c) { return std::abs(c.integer(name)) >= least && (!odd || c.integer(name) % 2 != 0); });
+      } else {
+        needs.emplace_back([=, text = value.text](const Case& c) { return c.word(name) == text; });
+      }
+    }
+    const auto fails = [&](const Case& c) {
+      return std::all_of(needs.begin(), needs.end(), [&](const Predicate& need) { return need(c); });
+    };
+    ASSERT_TRUE(fails(start));
+    const Case end = shrunk(start.id(), fails).smallest;
+    for (const FieldSpec& field : op.all_fields()) {
+      for (const std::string& value : simpler_values(field, end.at(field.name))) {
+        std::optional<Case> simpler;
+        try {
+          simpler = end.with({{field.name, value}});
+          op.tensors(*simpler);
+        } catch (const UsageError&) {
+          continue;
+        }
+        EXPECT_FALSE(fails(*simpler)) << "round " << round << ": " << start.id() << " -> " << end.id();
+      }
+    }
+  }
+}
+
+TEST(Shrink, AFailureThatComesAndGoesEndsToo) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 50; ++round) {
+    const Case start = ops().parse_case("gemm:m=129,n=65,k=300,batch=2,tb=t,alpha=0.125,beta=1,dtype=bf16,seeds=8");
+    const Shrunk end = shrink(
+        ops().named("gemm"), start, [&](const Case&) { return random() % 3 == 0; }, [] { return false; },
+        [](const Case&) {});
+    EXPECT_TRUE(end.finished);
+  }
+}
+
+TEST(Shrink, JudgesNoCaseThatTheOpDoesNotHave) {
+  const Op& gemm = ops().named("gemm");
+  const Case start = ops().parse_case("gemm:m=37,n=37,k=37,dtype=f32,fill=identity");
+  const auto fails = [&](const Case& c) {
+    EXPECT_NO_THROW(gemm.tensors(gemm.make({{"m", print_number(c.integer("m"))},
+                                            {"n", print_number(c.integer("n"))},
+                                            {"k", print_number(c.integer("k"))},
+                                            {"dtype", "f32"},
+                                            {"fill", c.word("fill")}})));
+    return c.word("fill") == "identity";
+  };
+  EXPECT_EQ(shrink(
+                gemm, start, fails, [] { return false; }, [](const Case&) {})
+                .smallest.word("fill"),
+            "identity");
+}
+
+TEST(Shrink, SimplerValuesAreSimplerStrictly) {
+  const auto values = [](const std::string& id, const char* name) {
+    const Case c = ops().parse_case(id);
+    for (const FieldSpec& field : ops().named(c.op()).all_fields()) {
+      if (field.name == name) return simpler_values(field, c.at(name));
+    }
+    throw Error("no such field");
+  };
+  const std::string id = "gemm:m=9,n=1,k=0,batch=3,ta=t,alpha=0.5,dtype=bf16,fill=integers,seed=5";
+  EXPECT_THAT(values(id, "m"), ElementsAre("1", "5", "7", "8"));
+  EXPECT_THAT(values(id, "n"), IsEmpty());
+  EXPECT_THAT(values(id, "k"), IsEmpty());
+  EXPECT_THAT(values(id, "batch"), ElementsAre("1", "2"));
+  EXPECT_THAT(values(id, "ta"), ElementsAre("n"));
+  EXPECT_THAT(values(id, "alpha"), ElementsAre("1"));
+  EXPECT_THAT(values(id, "dtype"), IsEmpty());
+  EXPECT_THAT(values(id, "fill"), ElementsAre("zeros", "ones"));
+  EXPECT_THAT(values(id, "seed"), ElementsAre("1"));
+  EXPECT_THAT(values("gemm:m=1,n=1,k=1,dtype=f32,fill=zeros", "fill"), IsEmpty());
+}
+
+Record record_of(std::vector<CheckResult> failures) {
+  Record record;
+  for (const CheckRow& row : check_table()) record.checks.push_back(check_result(row.check, Outcome::pass));
+  for (const CheckResult& failure : failures) {
+    for (CheckResult& result : record.checks) {
+      if (result.check == failure.check) result = failure;
+    }
+  }
+  conclude(record);
+  return record;
+}
+
+TEST(Shrink, AFailureIsTheWorstVerdictAndTheFirstCheckThatGaveIt) {
+  EXPECT_EQ(failure_of(record_of({})), std::nullopt);
+  const CheckResult wrong = check_result("accuracy", Outcome::fail), memory = check_result("guards", Outcome::fail),
+                    fresh = check_result("fresh", Outcome::fail);
+  EXPECT_EQ(failure_of(record_of({wrong, fresh})), (Failure{Verdict::wrong, "accuracy"}));
+  EXPECT_EQ(failure_of(record_of({memory, wrong})), (Failure{Verdict::wrong, "accuracy"}));
+  EXPECT_EQ(failure_of(record_of({memory})), (Failure{Verdict::memory, "guards"}));
+  EXPECT_EQ(failure_of(record_of({check_result("truth", Outcome::fail)})), std::nullopt);  // the harness's
+  EXPECT_EQ(failure_of(record_of({check_result("trust", Outcome::fail)})), std::nullopt);  // proves nothing
+  Record known = record_of({memory});
+  known.verdict = Verdict::known;
+  EXPECT_EQ(failure_of(known), (Failure{Verdict::memory, "guards"}));
+  Record refused = record_of({});
+  refused.verdict = Verdict::unsupported;
+  EXPECT_EQ(failure_of(refused), std::nullopt);
+}
+
+}  // namespace
+}  // namespace assay
