@@ -16,13 +16,13 @@ class SubjectTest : public testing::Test {
   const JudgeSettings settings_ = bad::settings(Device::cpu, 5);
   Subject subject_{settings_, {}};
   const json load_{{"do", "load"}, {"module", bad::module_named("good").string()}};
-  const json memory_{{"do", "memory"}}, nonsense_{{"do", "nonsense"}};
+  const json idle_{{"do", "forget"}, {"blocks", json::array()}}, nonsense_{{"do", "nonsense"}};
 
   // Each answer is the one to its message.
   void expect_in_step() {
-    EXPECT_EQ(subject_.ask(memory_), json({{"in_use", 0}}));
+    EXPECT_EQ(subject_.ask(idle_), json({{"ok", true}}));
     EXPECT_EQ(subject_.ask(load_).at("kernels").size(), 1u);
-    EXPECT_EQ(subject_.ask(memory_), json({{"in_use", 0}}));
+    EXPECT_EQ(subject_.ask(idle_), json({{"ok", true}}));
   }
 };
 
@@ -36,13 +36,21 @@ TEST_F(SubjectTest, AskingWhatWasBegunWaitsForTheRest) {
 TEST_F(SubjectTest, AskingAnythingElseDropsWhatWasBegun) {
   subject_.begin(load_);
   subject_.begin(load_);
-  EXPECT_EQ(subject_.ask(memory_), json({{"in_use", 0}}));
+  EXPECT_EQ(subject_.ask(idle_), json({{"ok", true}}));
+  expect_in_step();
+}
+
+TEST_F(SubjectTest, SettlingWaitsForWhatWasBegun) {
+  subject_.settle();
+  EXPECT_FALSE(subject_.running());
+  subject_.begin(load_);
+  subject_.settle();
   expect_in_step();
 }
 
 TEST_F(SubjectTest, AnErrorOfWhatWasBegunIsToldOnceAndLeavesTheNextInStep) {
   subject_.begin(nonsense_);
-  EXPECT_THROW(subject_.ask(memory_), LaunchFailed);
+  EXPECT_THROW(subject_.ask(idle_), LaunchFailed);
   expect_in_step();
 }
 
@@ -52,8 +60,8 @@ TEST_F(SubjectTest, AWorkerThatDiesOverWhatWasBegunIsLostAndReplaced) {
   ASSERT_EQ(::kill(first, SIGKILL), 0);
   EXPECT_THROW(
       {
-        subject_.ask(memory_);
-        subject_.ask(memory_);  // where the answers were on their way already
+        subject_.ask(idle_);
+        subject_.ask(idle_);  // where the answers were on their way already
       },
       ProcessLost);
   expect_in_step();

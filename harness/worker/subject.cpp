@@ -35,38 +35,47 @@ ProcessSettings Subject::process_settings() const {
   return under;
 }
 
-void Subject::send(const nlohmann::json& message, int file) {
-  if (!running()) {
-    shared_.clear();
-    begun_.clear();
-    process_ = std::make_unique<Process>(process_settings());
-    begin({{"do", "device"}, {"target", name_of(settings_->device)}, {"private", !tool_.program.empty()}});
-  }
-  process_->send(message, file);
+void Subject::start() {
+  if (running()) return;
+  shared_.clear();
+  begun_.clear();
+  process_ = std::make_unique<Process>(process_settings());
+  begin({{"do", "device"}, {"target", name_of(settings_->device)}, {"private", !tool_.program.empty()}});
 }
 
 void Subject::begin(const nlohmann::json& message) {
-  send(message);
+  start();
+  process_->send(message);
   begun_.push_back(message);
 }
 
-nlohmann::json Subject::ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file) {
-  const bool is_begun = running() && !begun_.empty() && begun_.back() == message && file < 0;
-  if (!is_begun) send(message, file);
-  std::string failed;
-  const auto next_answer = [&](std::chrono::duration<double> within) {
-    nlohmann::json answer = process_->answer(within, settings_->memory_limit_bytes);
-    if (const auto error = answer.find("error"); error != answer.end() && failed.empty()) failed = *error;
-    return answer;
-  };
-  for (size_t earlier = begun_.size() - (is_begun ? 1 : 0); earlier > 0; --earlier) {
+nlohmann::json Subject::next_answer(std::chrono::duration<double> deadline) {
+  nlohmann::json answer = process_->answer(deadline, settings_->memory_limit_bytes);
+  if (const auto error = answer.find("error"); error != answer.end()) throw LaunchFailed(error->get<std::string>());
+  return answer;
+}
+
+void Subject::drop_begun(size_t all_but) {
+  while (begun_.size() > all_but) {
     begun_.pop_front();
     next_answer(std::chrono::duration<double>(settings_->deadline_seconds));
   }
-  begun_.clear();
-  nlohmann::json answer = next_answer(deadline);
-  if (!failed.empty()) throw LaunchFailed(failed);
-  return answer;
+}
+
+void Subject::settle() {
+  if (running()) drop_begun(0);
+}
+
+nlohmann::json Subject::ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file) {
+  start();
+  const bool is_begun = !begun_.empty() && begun_.back() == message && file < 0;
+  drop_begun(is_begun ? 1 : 0);
+  if (is_begun) {
+    begun_.pop_front();
+  } else {
+    process_->send(message, file);
+  }
+  return next_answer(deadline);
 }
 
 nlohmann::json Subject::ask(const nlohmann::json& message, int file) {

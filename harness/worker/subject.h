@@ -41,6 +41,7 @@ class Subject {
   // Has the worker, which is started if it does not run, begin with a message. The next ask of this very message waits
   // for the rest; any other first waits for its answer and drops it.
   void begin(const nlohmann::json& message);
+  void settle();  // the worker is at work on nothing that was begun
 
   // Gives the worker the blocks of `regions` that it has not got yet, and has it let go of those that are no more.
   void share(const Memory& memory, const std::vector<Region>& regions);
@@ -57,7 +58,9 @@ class Subject {
 
  private:
   ProcessSettings process_settings() const;
-  void send(const nlohmann::json& message, int file = -1);
+  void start();
+  void drop_begun(size_t all_but);  // the oldest first; throws as ask does, in step
+  nlohmann::json next_answer(std::chrono::duration<double> deadline);
   nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline, int file);
   const JudgeSettings* settings_;
   std::vector<std::pair<std::string, std::string>> environment_;

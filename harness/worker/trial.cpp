@@ -268,7 +268,7 @@ Outputs Trial::launch(Poison poison, Manner manner) {
     throw LaunchFailed("launch: " + failed->get<std::string>());
   }
   cost_ = {answer.value("others_us", std::numeric_limits<double>::infinity()), answer.at("counted"),
-           answer.at("allocations"), answer.at("outstanding")};
+           answer.at("allocations"), answer.at("outstanding"), answer.at("device_growth")};
   if (manner == Manner::replayed) cost_.graph = answer.at("graph");
   if (manner == Manner::blocked) {
     cost_.waited = answer.at("waited");
@@ -279,8 +279,6 @@ Outputs Trial::launch(Poison poison, Manner manner) {
   look_for_strays(poison, copies);
   return copies;
 }
-
-int64_t Trial::device_memory_in_use() const { return subject_->ask({{"do", "memory"}}).at("in_use"); }
 
 json Trial::time(json message) {
   arm(Poison::first);

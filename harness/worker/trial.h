@@ -24,10 +24,11 @@ struct LaunchCost {
   double others_us = 0;  // processor time of the worker's other threads; unlimited where that is not known
   bool counted = false;  // whether allocations are known
   int64_t allocations = 0;
-  int64_t outstanding = 0;  // bytes of heap the worker holds
-  bool waited = false;      // blocked: it did not return before its stream was let go
-  std::string touched;      // blocked: a tensor that changed all the same
-  nlohmann::json graph;     // replayed
+  int64_t outstanding = 0;    // bytes of heap the worker holds
+  int64_t device_growth = 0;  // of a plain launch: bytes of the device's memory in use after it, less those before it
+  bool waited = false;        // blocked: it did not return before its stream was let go
+  std::string touched;        // blocked: a tensor that changed all the same
+  nlohmann::json graph;       // replayed
 };
 
 // The plan itself breaks the contract.
@@ -75,7 +76,6 @@ class Trial {
   // was found is in `strays`, first finding kept. Throws ProcessLost or LaunchFailed.
   Outputs launch(Poison poison, Manner manner = Manner::plain);
   const LaunchCost& cost() const { return cost_; }
-  int64_t device_memory_in_use() const;  // bytes, everybody's; 0 on a CPU
 
   // Times repeated launches (worker/timing.h); buffers are armed once before.
   nlohmann::json time(nlohmann::json message);

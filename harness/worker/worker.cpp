@@ -126,7 +126,6 @@ class Worker {
     if (what == "prepare") return prepare(message);
     if (what == "launch") return launch(message);
     if (what == "finish") return finish();
-    if (what == "memory") return {{"in_use", device().memory_in_use()}};
     if (what == "sample") return sample(message);
     throw Error("unknown message '" + what + "'");
   }
@@ -237,6 +236,9 @@ class Worker {
     Allocations before, after;
     double others_us = 0;
     device().bring_in();
+    // Between launches other processes take memory, so what a thread of the kernel takes then is not counted either.
+    const bool looks = manner == Manner::plain;
+    const int64_t in_use = looks ? device().memory_in_use() : 0;
     json answer = launch_in(manner, device(), held_, [&](void* stream) {
       before = allocations();
       const Others others;
@@ -249,6 +251,7 @@ class Worker {
     answer["counted"] = after.counted;
     answer["allocations"] = after.calls - before.calls;
     answer["outstanding"] = after.outstanding;
+    answer["device_growth"] = looks ? device().memory_in_use() - in_use : 0;
     return answer;
   }
 
