@@ -21,7 +21,7 @@ echo "ninja $*"
   [ "${*#list }" = "${FILTERED:-}" ] || exit 9
   for device in $LISTED; do printf '  softmax/k  %s  k.so\\n    :cols  %s\\n' "$device" cpu; done
   [ -n "$LISTED" ] || exit 4
-  exit
+  exit "${LIST_CODE:-0}"
 fi
 echo "ran $0 $*"
 case "$*" in
@@ -294,6 +294,12 @@ def test_a_filter_for_one_device_gets_one_run(tree, filters, listed, devices):
     end = gate(tree, "smoke", "--no-report", *filters, "--threads", "2", FILTERED=" ".join(filters), LISTED=listed)
     assert (end.returncode, judged_on(end)) == (0, devices), end.stderr
     assert ("alone" in end.stdout) == (len(devices) == 1)
+
+
+def test_a_filter_where_a_module_is_broken_gets_both_runs(tree):
+    machine(tree, ["dev/nvidia0"])
+    end = gate(tree, "--filter", "gemm/*", FILTERED="--filter gemm/*", LISTED="cpu", LIST_CODE="4")
+    assert (end.returncode, judged_on(end), end.stderr) == (0, ["cpu", "cuda"], "")
 
 
 def test_a_filter_of_foreign_modules_gets_both_runs(tree):
