@@ -69,7 +69,8 @@ int shrink_command(const Options& options) {
     std::fflush(stdout);
   };
   print_id(one.asked());
-  const Shrunk shrunk = shrink(one.op(), one.asked(), fails, stop, print_id);
+  Shrunk shrunk = shrink(one.op(), one.asked(), fails, stop, print_id);
+  if (interrupt_signal() != 0) shrunk.finished = false;  // the last case was cut short
   (options.json ? print_document : print_lines)(smallest, shrunk, one.op(), seconds());
   return interrupt_signal() != 0 ? 128 + interrupt_signal() : exit_code_of(smallest.verdict);
 }

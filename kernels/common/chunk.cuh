@@ -134,7 +134,7 @@ __device__ Chunk<T> load_constant(const T* address) {
                : "l"(address));
   return chunk;
 }
-// The same past the level-1 cache: 4 % faster where little is written, 5 % slower where as much is.
+// The same past the level-1 cache: faster where little is written, slower where as much is (kernels/ratios).
 template <class T>
 __device__ Chunk<T> load_streaming(const T* address) {
   Chunk<T> chunk;
