@@ -10,6 +10,7 @@ int list_command(const Options& options);
 int run_command(const Options& options);  // check, bench and gate
 int repro_command(const Options& options);
 int shrink_command(const Options& options);
+int selftest_command(const Options& options);
 int golden_command(const Options& options);
 int env_command(const Options& options);
 int report_command(const Options& options);

@@ -32,7 +32,8 @@ PlanRequest plan_request(const Options& options, std::vector<Lighter> lighter) {
           .filters = options.command == "repro" ? std::vector<std::string>{options.id} : options.filters,
           .shard = options.shard,
           .device = options.device,
-          .lighter = std::move(lighter)};
+          .lighter = std::move(lighter),
+          .reseed = options.reseed};
 }
 
 JudgeSettings limited(JudgeSettings settings, const Policy& policy) {

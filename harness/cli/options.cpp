@@ -15,6 +15,7 @@ enum : unsigned { kModules = 1, kSelection = 2, kRun = 4, kBase = 8, kJson = 16,
 
 struct Texts {  // flags whose values are read further after parsing
   std::string tier = "smoke";
+  std::string selftest_tier = "ci";
 };
 
 void add_flags(CLI::App& app, unsigned groups, Options& o, Texts& texts) {
@@ -113,7 +114,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
                     "one launch a case under compute-sanitizer, and no other check: memcheck, racecheck, initcheck or "
                     "synccheck");
   };
-  add_sanitizer(command("check", "correctness of the tier's cases", running));
+  CLI::App* check = command("check", "correctness of the tier's cases", running);
+  add_sanitizer(check);
+  check->add_option("--reseed", o.reseed, "added to each case's seed: other inputs, of which nothing is approved")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
   command("bench", "latency of the tier's bench cases, each checked first", running);
   CLI::App* gate = command("gate", "check and bench, findings against a base, and the report", running);
   gate->add_flag("--no-report", o.no_report, "do not write the report");
@@ -141,6 +145,17 @@ Options parse_options(const std::vector<std::string>& arguments) {
   shrink->add_option("--seconds", o.seconds, "to stop after, with the smallest found so far")
       ->check(CLI::Range(0.0, 86400.0));
   add_sanitizer(shrink);
+  CLI::App* selftest = command("selftest", "what the checks are worth: seeded faults, and kernels without any", kJson);
+  selftest->add_option("--faults", o.faults, "their folder; default mutants/ of the build")
+      ->check(CLI::ExistingDirectory);
+  selftest->add_option("--tier", texts.selftest_tier, "smoke, ci (default) or nightly");
+  selftest->add_option("--device", o.device, "of the faults: cpu (default) or cuda");
+  selftest->add_option("--threads", o.threads, "CPU threads each launch may use")->check(CLI::Range(1, 1024));
+  selftest->add_option("--jobs", o.jobs, "modules judged at a time")->check(CLI::Range(1, 256));
+  selftest->add_option("--innocent", o.innocent, "kernel-cases without a fault, at least")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
+  selftest->add_option("--out", o.out, "folder of its runs, which go on there; default runs/selftest-DEVICE");
+  selftest->add_flag("--minimise", o.minimise, "print the suite that keeps 98 % of the kills in the least time");
   CLI::App* report = command("report", "write the pages of a run", 0);
   report->add_option("run", o.run_folder, "the run's folder")->required();
 
@@ -157,7 +172,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   o.argv = arguments;
   o.command = app.get_subcommands()[0]->get_name();
   if (golden->parsed()) o.subcommand = golden->get_subcommands()[0]->get_name();
-  o.tier = tier_named(texts.tier);
+  o.tier = tier_named(o.command == "selftest" ? texts.selftest_tier : texts.tier);
   if (!o.shard_text.empty()) o.shard = parse_shard(o.shard_text);
   const Device device = device_named(o.device);  // a word that is none is told at once
   if (!o.sanitizer.empty()) sanitizer_named(o.sanitizer);

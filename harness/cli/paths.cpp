@@ -13,16 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path program_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
-fs::path build_folder() { return program_folder().parent_path(); }
-
-fs::path program(const char* name) {
-  const fs::path file = program_folder() / name;
-  std::error_code error;
-  if (!fs::exists(file, error)) {
-    throw UsageError(file.string() + ": is missing; it is built with assay and must lie beside it");
-  }
-  return file;
-}
 
 fs::path own_modules() { return build_folder() / "modules"; }
 
@@ -51,6 +41,17 @@ fs::path oracle_cache() {
 }
 
 }  // namespace
+
+fs::path build_folder() { return program_folder().parent_path(); }
+
+fs::path program(const char* name) {
+  const fs::path file = program_folder() / name;
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    throw UsageError(file.string() + ": is missing; it is built with assay and must lie beside it");
+  }
+  return file;
+}
 
 fs::path source_root(const Options& options) {
   const fs::path root = options.root.empty() ? fs::path(ASSAY_SOURCE_DIR) : fs::absolute(options.root);

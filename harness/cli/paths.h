@@ -9,6 +9,10 @@
 
 namespace assay {
 
+// Of the build that this program is of, and a program in it. Throws UsageError when it is not there.
+std::filesystem::path build_folder();
+std::filesystem::path program(const char* name);
+
 // The source tree: --root, else the one this program was built from. Throws UsageError when it has no ci/policy.
 std::filesystem::path source_root(const Options& options);
 

@@ -44,6 +44,10 @@ void add(std::vector<Candidate>& candidates, const Case& c, bool timed) {
   candidates.push_back({c, timed});
 }
 
+Case reseeded(const Case& c, int64_t by) {
+  return by == 0 ? c : c.with({{"seed", print_number(c.integer("seed") + by)}});
+}
+
 // What an op's kernels are asked before filters narrow it down: the cases of `tier`, and what the request's times.
 std::vector<Candidate> candidates_of(const Op& op, const std::vector<BenchCase>& bench, const PlanRequest& request,
                                      Tier tier) {
@@ -136,12 +140,13 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
         if (!filters[f].matches(kernel, candidate.c)) continue;
         selected = (candidate.spared ? spared : used)[f] = true;
       }
-      const std::string id = candidate.c.kernel_id(kernel.name);
+      const Case c = reseeded(candidate.c, request.reseed);
+      const std::string id = c.kernel_id(kernel.name);
       if (!selected || !request.shard.holds(id)) continue;
       if (candidate.spared) {
         ++left_out;
       } else {
-        plan.cases.push_back({k, candidate.c, id, candidate.timed});
+        plan.cases.push_back({k, c, id, candidate.timed});
       }
     }
     if (left_out > 0) plan.left_out.push_back({name, left_out, std::string(name_of(lighter->cases)), lighter->reason});

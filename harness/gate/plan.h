@@ -34,6 +34,7 @@ struct PlanRequest {
   Shard shard;
   std::string device = "cpu";
   std::vector<Lighter> lighter;  // the first that names a kernel and the tier counts
+  int64_t reseed = 0;            // added to the seed of every case
 };
 
 struct PlannedCase {

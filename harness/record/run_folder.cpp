@@ -50,14 +50,6 @@ void sync_folder(const fs::path& folder) {
   if (result != 0 && errno != EINVAL) refuse("flush folder", folder);  // EINVAL: the file system has no such notion
 }
 
-std::string read_whole(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) refuse("read", file);
-  std::string content{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) refuse("read", file);
-  return content;
-}
-
 // Calls each(record) for every whole line; returns their size in bytes.
 template <class Each>
 int64_t for_each_record(const fs::path& file, const std::string& content, Each each) {
@@ -188,6 +180,14 @@ bool holds_no_more_than_a_beginning(const fs::path& run_folder) {
     if (!ours) return false;
   }
   return !error;
+}
+
+std::string read_whole(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) refuse("read", file);
+  std::string content{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) refuse("read", file);
+  return content;
 }
 
 std::vector<Record> read_records(const fs::path& run_folder) {

@@ -58,6 +58,9 @@ bool holds_no_more_than_a_beginning(const std::filesystem::path& run_folder);
 std::vector<Record> read_records(const std::filesystem::path& run_folder);
 Run read_run(const std::filesystem::path& run_folder);
 
+// A file's whole content. Throws UsageError naming it.
+std::string read_whole(const std::filesystem::path& file);
+
 // Replaces `file` by `content`: temporary file beside it, flushed to disk, renamed. Throws UsageError naming the file.
 void write_file_atomically(const std::filesystem::path& file, std::string_view content);
 

@@ -1,5 +1,7 @@
-"""The faults in harness/tests/mutants fit the kernels as they are. Whether they are caught, `run` there asks a GPU."""
+"""The seeded faults of harness/tests/mutants fit the kernels as they are, say what they are, and speak of cases that there
+are. What catches them, `assay selftest` says."""
 
+import importlib.util
 import re
 import subprocess
 from pathlib import Path
@@ -8,7 +10,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = ROOT / "harness" / "tests" / "mutants"
-PATCHES = sorted((MUTANTS / "cuda").glob("*.patch"))
+
+_spec = importlib.util.spec_from_file_location("build_mutants", MUTANTS / "build.py")
+build = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(build)
+FAULTS = build.read_faults()
 
 
 def fits(patch: str) -> bool:
@@ -16,20 +22,67 @@ def fits(patch: str) -> bool:
     return checked.returncode == 0
 
 
-@pytest.mark.parametrize("patch", PATCHES, ids=lambda path: path.stem)
-def test_a_fault_fits_its_kernel(patch):
-    text = patch.read_text()
-    op, _, stem = re.match(r"# module: (\S+)\n", text)[1].rpartition("_")
-    assert (ROOT / "kernels" / op / f"{stem}.cu").exists()
-    assert fits(text)
+def families() -> set[str]:
+    return set(re.findall(r"^\| ([a-z-]+) \|", (MUTANTS / "README.md").read_text(), re.MULTILINE)) - {"family"}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_fits_its_kernel(fault):
+    assert fits(fault.text)
+    assert (ROOT / fault.source).exists()
+    assert fault.family in families()
+    op, _, kernel = fault.witness.split(":")[0].partition("/")
+    assert fault.module == f"{op}_{kernel}"
 
 
 def test_a_fault_of_a_kernel_that_has_changed_is_noticed():
-    text = PATCHES[0].read_text()
+    text = FAULTS[0].text
     removed = next(line for line in text.splitlines() if re.match(r"-(?!--)", line))
     assert not fits(text.replace(removed, removed + " // changed since"))
 
 
-def test_every_fault_is_run():
-    run = re.findall(r"^mutant (\w+) ", (MUTANTS / "run").read_text(), re.MULTILINE)
-    assert sorted(run) == [path.stem for path in PATCHES]
+def test_no_two_faults_are_one():
+    """The same lines changed in the same way for the same module."""
+    changes = [(fault.module, re.sub(r"^[#@].*\n", "", fault.text, flags=re.MULTILINE)) for fault in FAULTS]
+    assert len(set(changes)) == len(changes)
+
+
+def test_the_corpus_is_as_large_as_the_readme_says():
+    for target, least in (("cpu", 150), ("cuda", 100)):
+        of_target = [fault for fault in FAULTS if fault.target == target]
+        assert len(of_target) >= least
+        precise = [fault for fault in of_target if fault.family in build.PRECISION]
+        assert len(precise) * 3 >= len(of_target)
+
+
+def test_every_witness_is_a_case():
+    """Each is a whole id: the program finds it, whichever kernels are built."""
+    assay = ROOT / "build" / "bin" / "assay"
+    if not assay.exists():
+        pytest.skip("build/bin/assay is not built")
+    cases = {re.sub(r"/[^:]*", "", fault.witness, count=1) for fault in FAULTS if fault.target == "cpu"}
+    filters = [word for case in sorted(cases) for word in ("--filter", case)]
+    listed = subprocess.run([assay, "list", "--cases", *filters], capture_output=True, text=True)
+    assert listed.returncode == 0, listed.stderr
+
+
+@pytest.mark.parametrize(
+    ("head", "lacks"),
+    [
+        ("# module: gemm_simd\n", "family"),
+        ("# module: m\n# family: f\n# witness: w\n# killer: k\n--- a\n", "what is wrong"),
+    ],
+)
+def test_a_head_that_lacks_something_is_one_line(tmp_path, head, lacks):
+    patch = tmp_path / "cpu" / "a.patch"
+    patch.parent.mkdir()
+    patch.write_text(head)
+    with pytest.raises(build.Problem, match=f"a.patch: its head lacks '# {lacks}"):
+        build.read_fault(patch)
+
+
+def test_a_sample_is_a_part_and_the_parts_are_the_whole():
+    parts = [build.sampled(FAULTS, f"{part}/4") for part in range(1, 5)]
+    assert sorted(fault.name for part in parts for fault in part) == sorted(fault.name for fault in FAULTS)
+    with pytest.raises(build.Problem, match="part K of N"):
+        build.sampled(FAULTS, "5/4")

@@ -25,6 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 SUFFIX = {"cpu": "cpp", "cuda": "cu"}
+PRECISION = {"accumulator-width", "tf32", "fast-math", "half-workspace", "low-precision-epilogue", "rounding"}
 FIELDS = ("module", "family", "witness", "killer")
 
 
@@ -101,7 +102,9 @@ class Builder:
     def __init__(self, build: Path, out: Path):
         commands = build / "compile_commands.json"
         if not commands.exists():
-            raise Problem(f"{build} is no build folder; make one: cmake -S {ROOT} -B {build} -G Ninja && ninja -C {build}")
+            raise Problem(
+                f"{build} is no build folder; make one: cmake -S {ROOT} -B {build} -G Ninja && ninja -C {build}"
+            )
         self.build, self.out = build, out
         self.compile = {entry["file"]: entry["command"] for entry in json.loads(commands.read_text())}
         self.kernels = hashlib.sha256()
@@ -203,7 +206,7 @@ def main(arguments: list[str]) -> int:
                 print(failure, file=sys.stderr)
             print(f"\r{done}/{len(jobs)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    (out / "faults.json").write_text(json.dumps(manifest(faults), indent=1) + "\n")
+    (out / "faults.json").write_text(json.dumps({"faults": manifest(faults)}, indent=1) + "\n")
     print(f"{len(faults)} faults and {len(controls)} controls in {out}, {failed} failed")
     return 1 if failed else 0
 

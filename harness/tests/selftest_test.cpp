@@ -1,0 +1,116 @@
+// selftest with modules of bad_modules/ for seeded faults: what it says, its exit code, and that it goes on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli_fixture.h"
+#include "record/run_folder.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Selftest : public Cli {
+ protected:
+  // A folder of faults: "good" is the module without any.
+  void seed(const std::vector<std::string>& modules, const std::string& control = "good") {
+    fs::create_directories(folder / "faults");
+    nlohmann::json list = nlohmann::json::array();
+    for (const std::string& name : modules) {
+      list.push_back({{"name", name},
+                      {"target", "cpu"},
+                      {"module", control},
+                      {"family", name == "saturate" ? "rounding" : "dropped-tail"},
+                      {"witness", "reduce/bad:kind=max,n=77,dtype=f32"},
+                      {"what", "a fault"}});
+      copy(name);
+    }
+    copy(control);
+    std::ofstream(folder / "faults" / "faults.json") << nlohmann::json({{"faults", list}});
+    fs::create_directories(folder / "innocent");
+    fs::copy_file(module("good"), folder / "innocent" / "good.so", fs::copy_options::skip_existing);
+  }
+  void copy(const std::string& name) {
+    fs::copy_file(module(name), folder / "faults" / (name + ".so"), fs::copy_options::skip_existing);
+  }
+  ProgramEnd selftest(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{kAssay,       "selftest", "--faults", (folder / "faults").string(),
+                                       "--out",      run,        "--tier",   "smoke",
+                                       "--innocent", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments, {{"ASSAY_MODULES", (folder / "innocent").string()}, {"CI", ""}});
+  }
+};
+
+TEST_F(Selftest, FaultsThatAreCaughtAreExit0AndTold) {
+  seed({"last_unwritten"});
+  const ProgramEnd end = selftest({"--minimise"});
+  EXPECT_EQ(end.status, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("| dropped-tail | 1 | 1 | 1 | 1 |"));
+  EXPECT_THAT(end.output, HasSubstr("| unwritten | 1 |"));
+  EXPECT_THAT(end.output, HasSubstr("False alarms: 0 in "));
+  EXPECT_THAT(end.output, HasSubstr("least suite that keeps 98 %: 1 cases"));
+  EXPECT_TRUE(fs::exists(folder / "run" / "selftest.json"));
+}
+
+TEST_F(Selftest, AFaultThatSurvivesIsExit1AndNamed) {
+  seed({"last_unwritten", "with_workspace"});  // the second has no fault
+  const ProgramEnd end = selftest();
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("Survivors:\n- with_workspace (dropped-tail): a fault; witness "));
+}
+
+TEST_F(Selftest, AnInnocentThatFailsIsAFalseAlarm) {
+  seed({"last_unwritten"});
+  fs::copy_file(module("nan_spreads"), folder / "innocent" / "good.so", fs::copy_options::overwrite_existing);
+  const ProgramEnd end = selftest();
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("False alarms:\n- reduce/bad:"));
+}
+
+TEST_F(Selftest, AControlThatFailsIsTold) {
+  seed({"last_unwritten"}, "nan_spreads");
+  const ProgramEnd end = selftest();
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("without a fault, made as the faults are, that failed:\n- reduce/bad:"));
+}
+
+TEST_F(Selftest, AFaultThatCannotBeJudgedIsExit4) {
+  seed({"last_unwritten", "abi_off"});
+  const ProgramEnd end = selftest();
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("Not judged:\n- abi_off: assay: "));
+}
+
+TEST_F(Selftest, WhatWasJudgedIsNotJudgedAgain) {
+  seed({"last_unwritten"});
+  ASSERT_EQ(selftest().status, 0);
+  const auto when = fs::last_write_time(folder / "run" / "last_unwritten" / "run.json");
+  fs::remove_all(folder / "run" / "good");  // as if it had been stopped there
+  ASSERT_EQ(selftest().status, 0);
+  EXPECT_EQ(fs::last_write_time(folder / "run" / "last_unwritten" / "run.json"), when);
+  EXPECT_TRUE(fs::exists(folder / "run" / "good" / "run.json"));
+  ASSERT_EQ(selftest({"--threads", "1"}).status, 0);  // asked otherwise
+  EXPECT_NE(fs::last_write_time(folder / "run" / "last_unwritten" / "run.json"), when);
+}
+
+TEST_F(Selftest, FaultsOfAnotherTargetAreOneLineAndExit4) {
+  seed({"last_unwritten"});
+  const ProgramEnd end = selftest({"--device", "cuda"});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("has no fault of target cuda; harness/tests/mutants/build.py makes them"));
+}
+
+TEST_F(Selftest, OtherSeedsAreOtherInputsAndOtherIds) {
+  const ProgramEnd end = check("good", "reduce/bad:n=65,kind=sum", {"--reseed", "41"});
+  EXPECT_EQ(end.status, 0) << end.output;
+  const std::vector<Record> records = read_records(run);
+  ASSERT_FALSE(records.empty());
+  for (const Record& record : records) EXPECT_THAT(record.kernel_id, HasSubstr(",seed=42"));
+}
+
+}  // namespace
+}  // namespace assay
