@@ -14,8 +14,6 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 6> kPrecision{"accumulator-width",      "tf32",    "fast-math", "half-workspace",
-                                                     "low-precision-epilogue", "rounding"};
 constexpr std::array<std::string_view, 3> kGoldenChecks{"golden-bits", "statistical", kWithdrawn};
 
 bool is_failure(Verdict verdict) { return exit_code_of(verdict) == 1; }
@@ -88,10 +86,6 @@ std::string best_next(const Kills& kills, const CaseSeconds& seconds, const std:
 
 }  // namespace
 
-bool is_of_precision(std::string_view family) {
-  return std::find(kPrecision.begin(), kPrecision.end(), family) != kPrecision.end();
-}
-
 std::vector<SeededFault> read_faults(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "faults.json";
   if (!std::filesystem::exists(file)) {
@@ -106,7 +100,8 @@ std::vector<SeededFault> read_faults(const std::filesystem::path& folder) {
                         .module = one.text("module"),
                         .family = one.text("family"),
                         .witness = one.text("witness"),
-                        .what = one.text("what")});
+                        .what = one.text("what"),
+                        .precision = one.boolean("precision")});
     }
   } catch (const UsageError& e) {
     throw UsageError(file.string() + ": " + e.what() + "; harness/tests/mutants/build.py makes it anew");
@@ -148,7 +143,7 @@ KillTable tabulate(const std::vector<FaultTrial>& trials, const TierCases& cases
     };
     const bool without_goldens = !std::all_of(killers.begin(), killers.end(), needs_goldens);
     const bool witness_only = !killed && !trial.kills.empty();
-    const bool precision = is_of_precision(trial.fault.family);
+    const bool precision = trial.fault.precision;
     for (KillTable::Row* row : {&table.all, &table.families[trial.fault.family]}) {
       count(*row, killed, in_smoke, without_goldens, witness_only);
     }

@@ -17,16 +17,14 @@ namespace assay {
 
 struct SeededFault {
   std::string name;
-  std::string target;   // "cpu" or "cuda"
-  std::string module;   // that it is put into: "gemm_simd"
-  std::string family;   // harness/tests/mutants/README.md lists them
-  std::string witness;  // the id of a case in which it shows
-  std::string what;     // one line
+  std::string target;      // "cpu" or "cuda"
+  std::string module;      // that it is put into: "gemm_simd"
+  std::string family;      // harness/tests/mutants/README.md lists them
+  std::string witness;     // the id of a case in which it shows
+  std::string what;        // one line
+  bool precision = false;  // changes how exactly the kernel computes, and nothing else
   std::string kernel() const { return witness.substr(0, witness.find(':')); }  // "gemm/simd"
 };
-
-// Those that change how exactly a kernel computes, and nothing else.
-bool is_of_precision(std::string_view family);
 
 // folder/faults.json. Throws UsageError that names the file and what it lacks.
 std::vector<SeededFault> read_faults(const std::filesystem::path& folder);

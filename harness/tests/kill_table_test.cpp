@@ -34,7 +34,8 @@ SeededFault fault(const std::string& name, const std::string& family) {
           .module = "gemm_simd",
           .family = family,
           .witness = "gemm/simd:m=9",
-          .what = "wrong"};
+          .what = "wrong",
+          .precision = family == "tf32"};
 }
 
 TEST(Kills, AreCasesThatOnlyTheFaultFails) {

@@ -1,5 +1,5 @@
-"""The seeded faults of harness/tests/mutants fit the kernels as they are, say what they are, and speak of cases that there
-are. What catches them, `assay selftest` says."""
+"""The seeded faults of harness/tests/mutants fit the kernels as they are, say what they are and name cases there are.
+What catches them, `assay selftest` says."""
 
 import importlib.util
 import re
@@ -51,7 +51,7 @@ def test_the_corpus_is_as_large_as_the_readme_says():
     for target, least in (("cpu", 150), ("cuda", 100)):
         of_target = [fault for fault in FAULTS if fault.target == target]
         assert len(of_target) >= least
-        precise = [fault for fault in of_target if fault.family in build.PRECISION]
+        precise = [fault for fault in of_target if fault.precision]
         assert len(precise) * 3 >= len(of_target)
 
 

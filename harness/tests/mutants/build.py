@@ -45,6 +45,11 @@ class Fault:
     text: str  # the patch
 
     @property
+    def precision(self) -> bool:
+        """Whether it changes how exactly the kernel computes, and nothing else."""
+        return self.family in PRECISION
+
+    @property
     def source(self) -> str:
         """OP and STEM both may have underscores: of the ways to part them, the one that is a kernel."""
         parts = self.module.split("_")
@@ -169,7 +174,7 @@ def _run(words: list[str], text: str | None = None) -> str:
 
 
 def manifest(faults: list[Fault]) -> list[dict]:
-    fields = ("name", "target", *FIELDS, "what")
+    fields = ("name", "target", *FIELDS, "what", "precision")
     return [{field: getattr(fault, field) for field in fields} for fault in faults]
 
 
