@@ -77,7 +77,7 @@ class Errands {
     std::vector<std::string> command = asked;
     command.insert(command.begin(), program("assay"));
     const ProgramEnd end = run_program(command);
-    if (end.status <= 3) return {};
+    if (is_done(errand, folder, asked)) return {};
     const size_t line = end.output.find("assay: ");
     return line == std::string::npos ? "exit " + std::to_string(end.status)
                                      : end.output.substr(line, end.output.find('\n', line) - line);
@@ -94,7 +94,7 @@ class Errands {
     }
     if (!errand.module.empty() && fs::last_write_time(errand.module) > when) return false;
     const Run run = read_run(folder);
-    return run.exit_code && *run.exit_code <= 3 && run.asked.argv == asked;
+    return run.exit_code && run.asked.argv == asked;
   }
 
   const Options& options_;
@@ -104,7 +104,8 @@ class Errands {
 // Everything the tables are made from.
 struct Findings {
   std::vector<FaultTrial> trials;
-  std::map<std::string, Problem> not_judged;  // faults
+  std::map<std::string, Problem> problems;    // faults whose judgement failed
+  std::map<std::string, std::string> beyond;  // faults whose witness this machine cannot judge, and that no case killed
   std::vector<std::string> bad_controls;      // innocent modules, made as the spoilt ones are, that failed
   TierCases cases;
   CaseSeconds seconds;
@@ -132,6 +133,19 @@ Errand errand_of(const Options& options, const std::string& name, const std::set
 }
 
 bool is_alarm(const Record& record) { return exit_code_of(record.verdict) == 1 || record.verdict == Verdict::error; }
+
+// A witness that is too large, say: nothing is known of the kernel.
+bool is_beyond_this_machine(const Record& record) { return record.verdict == Verdict::error; }
+
+const Record* record_of(const std::vector<Record>& records, const std::string& id) {
+  const auto found =
+      std::find_if(records.begin(), records.end(), [&](const Record& one) { return one.kernel_id == id; });
+  return found == records.end() ? nullptr : &*found;
+}
+
+std::string without_the_fault(const Record& record) {
+  return std::string(word_of(record.verdict)) + " without the fault: " + record.reason;
+}
 
 TierCases cases_of(const OpRegistry& ops, Tier tier, const std::string& device) {
   TierCases cases;
@@ -165,14 +179,23 @@ void judge_faults(const Options& options, const std::vector<SeededFault>& faults
     }
     controls[module] = read_records(errands.folder(module));
     for (const Record& record : controls[module]) {
-      if (is_alarm(record)) found.bad_controls.push_back(record.kernel_id + ": " + record.reason);
+      if (is_alarm(record) && !is_beyond_this_machine(record)) {
+        found.bad_controls.push_back(record.kernel_id + ": " + record.reason);
+      }
     }
   }
   for (const SeededFault& fault : faults) {
     if (problems.contains(fault.name)) {
-      found.not_judged[fault.name] = problems.at(fault.name);
+      found.problems[fault.name] = problems.at(fault.name);
+      continue;
+    }
+    FaultTrial trial{fault, kills_between(controls[fault.module], read_records(errands.folder(fault.name)))};
+    const Record* witness = record_of(controls[fault.module], fault.witness);
+    if (trial.kills.empty() && (witness == nullptr || witness->verdict != Verdict::pass)) {
+      found.beyond[fault.name] =
+          fault.witness + " is " + (witness == nullptr ? "missing" : without_the_fault(*witness));
     } else {
-      found.trials.push_back({fault, kills_between(controls[fault.module], read_records(errands.folder(fault.name)))});
+      found.trials.push_back(std::move(trial));
     }
   }
 }
@@ -241,13 +264,15 @@ std::string markdown(const Options& options, const Findings& found, const KillTa
     if (!lines.empty()) text += fmt::format("\n{}:\n", heading);
     for (const std::string& one : lines) text += "- " + one + "\n";
   };
-  std::vector<std::string> survivors, not_judged;
+  std::vector<std::string> survivors, problems, beyond;
   for (const SeededFault& fault : table.survivors) {
     survivors.push_back(fmt::format("{} ({}): {}; witness {}", fault.name, fault.family, fault.what, fault.witness));
   }
-  for (const auto& [name, problem] : found.not_judged) not_judged.push_back(name + ": " + problem);
+  for (const auto& [name, problem] : found.problems) problems.push_back(name + ": " + problem);
+  for (const auto& [name, why] : found.beyond) beyond.push_back(name + ": " + why);
   list("Survivors", survivors);
-  list("Not judged", not_judged);
+  list("Not judged", problems);
+  list("Beyond this machine, and not counted", beyond);
   list("False alarms", found.alarms);
   list("Modules without a fault, made as the faults are, that failed", found.bad_controls);
   return text;
@@ -300,7 +325,8 @@ nlohmann::json to_json(const Options& options, const Findings& found, const Kill
           {"families", families},
           {"checks", checks},
           {"faults", faults},
-          {"not_judged", found.not_judged},
+          {"not_judged", found.problems},
+          {"beyond_this_machine", found.beyond},
           {"bad_controls", found.bad_controls},
           {"innocent_cases", found.innocent},
           {"alarms", found.alarms},
@@ -341,7 +367,7 @@ int selftest_command(const Options& given) {
   write_file_atomically(out / "selftest.md", text);
   write_file_atomically(out / "selftest.json", document);
   fmt::print("{}", options.json ? document : text + (options.minimise ? suites_text(found) : ""));
-  if (!found.not_judged.empty()) return 4;
+  if (!found.problems.empty()) return 4;
   return meets_targets(found, table) ? 0 : 1;
 }
 

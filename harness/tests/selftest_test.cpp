@@ -86,6 +86,18 @@ TEST_F(Selftest, AFaultThatCannotBeJudgedIsExit4) {
   EXPECT_THAT(end.output, HasSubstr("Not judged:\n- abi_off: assay: "));
 }
 
+TEST_F(Selftest, AFaultWhoseWitnessIsBeyondTheMachineIsSaidAndNotCounted) {
+  seed({"last_unwritten", "with_workspace"});
+  std::ifstream in(folder / "faults" / "faults.json");
+  nlohmann::json document = nlohmann::json::parse(in);
+  document["faults"][1]["witness"] = "reduce/bad:kind=max,n=1000000000000,dtype=f32";
+  std::ofstream(folder / "faults" / "faults.json") << document;
+  const ProgramEnd end = selftest();
+  EXPECT_EQ(end.status, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("Beyond this machine, and not counted:\n- with_workspace: reduce/bad:"));
+  EXPECT_THAT(end.output, HasSubstr("Killed by the smoke tier: 1 of 1"));
+}
+
 TEST_F(Selftest, WhatWasJudgedIsNotJudgedAgain) {
   seed({"last_unwritten"});
   ASSERT_EQ(selftest().status, 0);
