@@ -158,6 +158,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   selftest->add_flag("--minimise", o.minimise, "print the suite that keeps 98 % of the kills in the least time");
   CLI::App* report = command("report", "write the pages of a run", 0);
   report->add_option("run", o.run_folder, "the run's folder")->required();
+  report->add_flag("--invariances", o.invariances, "print the invariance matrix as a Markdown table, and no more");
 
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {

@@ -39,14 +39,15 @@ struct Options {
   bool explain = false;
 
   bool list_cases = false, list_checks = false, list_verdicts = false, list_contracts = false;
-  int64_t reseed = 0;                // added to every case's seed
-  std::filesystem::path faults;      // of selftest: what harness/tests/mutants/build.py made; empty: mutants of the build
-  int64_t innocent = 10000;          // kernel-cases without a fault, at least
-  int jobs = 1;                      // modules that selftest judges at a time
-  bool minimise = false;             // the least suite too
-  std::string id;                    // of repro and shrink
-  double seconds = 60;               // that shrink may take
+  int64_t reseed = 0;            // added to every case's seed
+  std::filesystem::path faults;  // of selftest: what harness/tests/mutants/build.py made; empty: mutants of the build
+  int64_t innocent = 10000;      // kernel-cases without a fault, at least
+  int jobs = 1;                  // modules that selftest judges at a time
+  bool minimise = false;         // the least suite too
+  std::string id;                // of repro and shrink
+  double seconds = 60;           // that shrink may take
   std::filesystem::path run_folder;  // of report
+  bool invariances = false;          // report: the matrix alone, as Markdown
 };
 
 // Help was asked for: this text, exit 0.

@@ -3,6 +3,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
+
+#include "record/record.h"
 
 namespace assay {
 
@@ -11,5 +14,8 @@ struct Report {
   std::string why;             // what is wrong, and what to do: one line; empty when nothing is
 };
 Report write_report(const std::filesystem::path& root, const std::filesystem::path& run);
+
+// The matrix of what was promised and seen of each kernel's bytes: invariances.json of the run's folder, for the pages.
+void keep_invariances(const std::filesystem::path& run, const std::vector<Record>& records);
 
 }  // namespace assay

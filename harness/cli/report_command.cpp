@@ -7,7 +7,9 @@
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "gate/invariances.h"
 #include "gate/program.h"
+#include "record/json_text.h"
 #include "record/run_folder.h"
 
 namespace assay {
@@ -53,8 +55,17 @@ Report write_report(const fs::path& root, const fs::path& run) {
   return {written ? page : fs::path(), "report: " + why_it_ended(python, end)};
 }
 
+void keep_invariances(const fs::path& run, const std::vector<Record>& records) {
+  write_file_atomically(run / "invariances.json", print_json(to_json(invariances_of(records)), 1) + "\n");
+}
+
 int report_command(const Options& options) {
   read_run(options.run_folder);  // refuses, by name, what is no run
+  if (options.invariances) {
+    fmt::print("{}", invariance_table(invariances_of(read_records(options.run_folder))));
+    return 0;
+  }
+  keep_invariances(options.run_folder, read_records(options.run_folder));
   const Report report = write_report(source_root(options), options.run_folder);
   if (!report.page.empty()) fmt::print("report: {}\n", report.page.string());
   if (!report.why.empty()) throw UsageError(report.why);

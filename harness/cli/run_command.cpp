@@ -218,6 +218,7 @@ int run_command(const Options& given) {
   run.exit_code = conclusion.exit_code;
   run.finished = utc_now();
   folder.write_run(run);
+  keep_invariances(out, conclusion.records);
   if (options.command == "gate" && !options.no_report) add_report(setting, conclusion);
   if (options.json) {
     print_json(conclusion);

@@ -30,11 +30,13 @@ inline constexpr Row kCudaRows[] = {
     Row{"allocate_in_launch", Verdict::memory, "every launch allocates"},
     Row{"allocate_async", Verdict::contract, "asynchronous: launch allocates memory of the device"},
     Row{"default_stream", Verdict::contract, "asynchronous: y changed while the stream was held back"},
-    Row{"capture_dependent", Verdict::nondeterministic, "same-stream: from a replayed graph", kZeros},
+    Row{"capture_dependent", Verdict::nondeterministic, "same-graph: from a replayed graph", kZeros},
+    Row{"stream_dependent", Verdict::nondeterministic, "same-stream: on another stream", kZeros},
+    Row{"queue_dependent", Verdict::nondeterministic, "same-queue: on a stream held back", kZeros},
     Row{"load_dependent", Verdict::nondeterministic, "same-load: beside other work", kZeros},
     Row{"launch_error", Verdict::crashed, "invalid"}, Row{"huge_allocation", Verdict::crashed, "out of memory"},
     Row{"infinite_kernel", Verdict::timeout, "no answer"}, Row{"trust_workspace", Verdict::wrong, "accuracy"},
     Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
-    Row{"address_dependent", Verdict::nondeterministic, "same-alignment", kZeros}};
+    Row{"address_dependent", Verdict::nondeterministic, "same-address", kZeros}};
 
 }  // namespace assay::bad

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "core/error.h"
 #include "gate/base_tree.h"
@@ -211,13 +212,16 @@ TEST(Policy, TheTreesKnownIssuesHoldWhateverALibrarysFileIsCalled) {
       renamed.push_back({text.substr(0, so) + ".so.0", "0", text.substr(space + 1)});
     }
   }
-  int pinned = 0;
+  // Of several entries for the same cases, one is of the libraries that were approved, others of candidates.
+  std::map<std::string, std::string> why_none;
   for (const KnownIssue& issue : read_policy(ASSAY_SOURCE_DIR "/ci/policy").known_issues) {
     if (issue.libraries.empty()) continue;
-    ++pinned;
-    EXPECT_EQ(why_another(issue, renamed, Record{}, {{"cpu.instruction_sets", "avx2"}}), "") << issue.kernel;
+    const std::string why = why_another(issue, renamed, Record{}, {{"cpu.instruction_sets", "avx2"}});
+    const auto [entry, is_first] = why_none.emplace(issue.kernel, why);
+    if (why.empty()) entry->second.clear();
   }
-  EXPECT_GT(pinned, 0);
+  EXPECT_FALSE(why_none.empty());
+  for (const auto& [kernel, why] : why_none) EXPECT_EQ(why, "") << kernel;
 }
 
 TEST(Findings, AnOpWithKernelsOfAnotherDeviceAloneWasNotJudged) {

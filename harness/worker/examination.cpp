@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/error.h"
+#include "record/invariance.h"
 #include "worker/load.h"
 #include "worker/steps.h"
 
@@ -126,20 +128,10 @@ class Examination : public Steps {
     // From here on other trials take the memory.
     Trial::Setting moved = setting_;
     moved.place = setting_.place == Place::end ? Place::start : Place::end;
-    vary("same-alignment", *court_.first, moved, ASSAY_SAME_ALIGNMENT, "at other addresses");
-    const int crowd = setting_.threads + std::min(3 * setting_.threads, kMostCrowding);
-    const int one_more = setting_.threads + 1;
-    for (const int threads : {1, one_more, crowd}) {
-      // Crowds are slow, and libraries whose threads wait busily slowest: only a promise is put to that test. On a
-      // device threads are the host's, which only queue: one other number shows whether a kernel goes by it at all.
-      const bool only_if_promised = has_streams(device()) ? threads != one_more : threads == crowd;
-      if (only_if_promised && !contract_.promised(ASSAY_SAME_THREADS)) continue;
-      Trial::Setting other = setting_;
-      other.threads = threads;
-      vary("same-threads", *court_.first, other, ASSAY_SAME_THREADS, "with threads=" + std::to_string(threads),
-           threads == crowd ? kCrowdedLaunches : 0);
-    }
-    vary("same-restart", *court_.second, setting_, ASSAY_SAME_RESTART, "in another process");
+    vary("same-address", *court_.first, case_, moved, ASSAY_SAME_ALIGNMENT, "at other addresses");
+    one_element_further();
+    other_threads();
+    vary("same-restart", *court_.second, case_, setting_, ASSAY_SAME_RESTART, "in another process");
     vary_case("same-padding", trial, op_.padded(case_), ASSAY_SAME_PADDING, "with longer rows");
     vary_case("same-batch", trial, op_.leading_part(case_), ASSAY_SAME_BATCH, "alone");
     if (sheet_.find("same-run")->outcome == Outcome::pass) {
@@ -156,6 +148,36 @@ class Examination : public Steps {
     for (const char* check : {"guards", "inputs", "launch"}) sheet_.pass_if_unset(check);
   }
 
+  void one_element_further() {
+    Trial::Setting shifted = setting_;
+    ++shifted.offset;
+    const Case there = case_.with({{"offset", std::to_string(shifted.offset)}});
+    if (const std::string why = unclaimed(kernel_.contract, there); !why.empty()) {
+      return sheet_.set("same-alignment", Outcome::not_applicable, "does not claim it: " + why);
+    }
+    vary("same-alignment", *court_.first, there, shifted, ASSAY_SAME_ALIGNMENT, "one element further");
+  }
+
+  void other_threads() {
+    const bool promised = contract_.promised(ASSAY_SAME_THREADS), on_device = has_streams(device());
+    const int crowd = setting_.threads + std::min(3 * setting_.threads, kMostCrowding);
+    const auto with = [&](const char* check, int threads, int held_up) {
+      Trial::Setting other = setting_;
+      other.threads = threads;
+      vary(check, *court_.first, case_, other, ASSAY_SAME_THREADS, "with threads=" + std::to_string(threads), held_up);
+    };
+    if (on_device && !promised) {  // only a promise is worth a plan: they queue, and do no more
+      sheet_.set("same-threads", Outcome::not_applicable, "threads of the host only queue, and it is not promised");
+    } else {
+      with("same-threads", 1, 0);
+      with("same-threads", setting_.threads + 1, 0);
+    }
+    if (!promised) {  // crowds are slow, and libraries whose threads wait busily slowest
+      return sheet_.set("same-crowd", Outcome::not_applicable, "not promised, and not asked");
+    }
+    with("same-crowd", crowd, kCrowdedLaunches);
+  }
+
   // The answer under judgement: after a launch with other inputs at the same addresses, so that neither a cached nor a
   // left-over answer can pass, and once more over another poison. False when there is no answer to judge.
   bool base_launches(Trial& trial) {
@@ -163,7 +185,7 @@ class Examination : public Steps {
     const Outputs stale = launch(trial, Poison::second);
     fill(trial, seed());
     base_ = launch(trial, Poison::first);
-    const Outputs again = launch(trial, Poison::second);
+    Outputs again = launch(trial, Poison::second);
     if (!all_written(again)) {
       unreached_ = "output was left unwritten";
       return false;
@@ -176,7 +198,7 @@ class Examination : public Steps {
                unmoved ? "the answer is still that of the previous inputs" : "");
     note_output();
     note_seed(seed(), sheet_.record.errors);
-    compare("same-run", again, ASSAY_SAME_RUN, "over another poison");
+    over_other_content_ = std::move(again);
     return true;
   }
 
@@ -187,8 +209,11 @@ class Examination : public Steps {
     DeviceGrowth on_device;
     const auto resident_at_start = static_cast<int64_t>(own_memory(court_.first->pid()));
     for (int i = 0; i < kLaunches; ++i) {
-      const Outputs repeat = launch(trial, i % 2 == 0 ? Poison::first : Poison::second);
-      compare("same-run", repeat, ASSAY_SAME_RUN, "launch " + std::to_string(i + 3));
+      const bool same_content = i < kLaunches / 2;  // many in a row: what alternates is not told for the content's work
+      const Outputs repeat = launch(trial, same_content ? Poison::first : Poison::second);
+      if (same_content) compare("same-run", repeat, ASSAY_SAME_RUN, "launch " + std::to_string(i + 3));
+      if (i + 1 == kLaunches / 2) compare_content(std::exchange(over_other_content_, {}), "over another poison");
+      if (!same_content) compare_content(repeat, "over another poison, launch " + std::to_string(i + 3));
       const LaunchCost& cost = trial.cost();
       if (i == 0) heap_at_start = cost.outstanding;
       if (i > 0 && cost.outstanding > heap) ++growing;
@@ -210,6 +235,11 @@ class Examination : public Steps {
     } else {
       sheet_.set("growth", Outcome::pass, trial.cost().counted ? "" : "heap not counted: resident size alone");
     }
+  }
+
+  void compare_content(const Outputs& got, const std::string& how) {
+    if (sheet_.find("same-run")->outcome == Outcome::pass) return compare("same-content", got, ASSAY_SAME_RUN, how);
+    sheet_.set("same-content", Outcome::not_applicable, "repeated launches differ already");
   }
 
   // Of the device's memory in use, which is everybody's: most launches must grow it.
@@ -261,13 +291,13 @@ class Examination : public Steps {
 
   void streams(Trial& trial) {
     if (!has_streams(device())) {
-      for (const char* check : {"same-stream", "asynchronous"}) {
+      for (const char* check : {"same-stream", "same-queue", "same-graph", "asynchronous"}) {
         sheet_.set(check, Outcome::not_applicable, "launches are not queued on a CPU");
       }
       return;
     }
     compare("same-stream", launch(trial, Poison::second, Manner::other_stream), ASSAY_SAME_STREAM, "on another stream");
-    compare("same-stream", launch(trial, Poison::first, Manner::blocked), ASSAY_SAME_STREAM, "on a stream held back");
+    compare("same-queue", launch(trial, Poison::first, Manner::blocked), ASSAY_SAME_STREAM, "on a stream held back");
     const LaunchCost held = trial.cost();
     if (held.waited) {
       sheet_.set("asynchronous", Outcome::fail,
@@ -292,7 +322,7 @@ class Examination : public Steps {
     if (graph.at("allocations").get<int>() > 0) {
       sheet_.set("asynchronous", Outcome::fail, "launch allocates memory of the device");
     }
-    compare("same-stream", got, ASSAY_SAME_STREAM, "from a replayed graph");
+    compare("same-graph", got, ASSAY_SAME_STREAM, "from a replayed graph");
   }
 
   // What ran, one line a kernel, in the order of the graph.
@@ -311,11 +341,12 @@ class Examination : public Steps {
     }
   }
 
-  // The case again in another setting: the bytes of the base when that is promised, within bounds either way.
-  // `held_up`: how often it is also launched with threads stopped at odd moments, where there are several.
-  void vary(const char* check, Subject& subject, const Trial::Setting& setting, uint32_t promise,
+  // The case again, or `c` of the same inputs, in another setting: the bytes of the base when that is promised, within
+  // bounds either way. `held_up`: how often it is also launched with threads stopped at odd moments, where there are
+  // several.
+  void vary(const char* check, Subject& subject, const Case& c, const Trial::Setting& setting, uint32_t promise,
             const std::string& how, int held_up = 0) {
-    Trial trial = plan(subject, case_, setting);
+    Trial trial = plan(subject, c, setting);
     if (!trial.refusal().empty()) {
       refuse("accepts this case, but not " + how + ": " + trial.refusal());
       return;
@@ -353,17 +384,17 @@ class Examination : public Steps {
       const int64_t at = court_.laboratory->changed_in_leading_part(spec, base_[i], part, got[i]);
       if (at == kNowhere) continue;
       if (!contract_.promised(promise)) {
-        return sheet_.set(check, Outcome::not_applicable, "not promised, and differs " + how);
+        return sheet_.set(check, Outcome::not_applicable, std::string(kVaries) + how);
       }
       return sheet_.set(check, Outcome::fail, how + ": " + change(spec, base_[i], part, got[i], at));
     }
-    sheet_.set(check, Outcome::pass, contract_.promised(promise) ? "" : "observed, not promised");
+    sheet_.set(check, Outcome::pass, contract_.promised(promise) ? "" : std::string(kObserved));
   }
 
   void compare(const char* check, const Outputs& got, uint32_t promise, const std::string& how) {
     const std::string differs = difference(base_, got);
     if (differs.empty()) {
-      return sheet_.pass_if_unset(check, contract_.promised(promise) ? "" : "observed, not promised");
+      return sheet_.pass_if_unset(check, contract_.promised(promise) ? "" : std::string(kObserved));
     }
     std::vector<ErrorSummary> ignored;
     CheckResult accuracy = judge(got, *expectation_, ignored);
@@ -374,7 +405,7 @@ class Examination : public Steps {
     if (contract_.promised(promise)) {
       sheet_.set(check, Outcome::fail, how + ": " + differs);
     } else {
-      sheet_.set(check, Outcome::not_applicable, "not promised, and differs " + how);
+      sheet_.set(check, Outcome::not_applicable, std::string(kVaries) + how);
     }
   }
 
@@ -480,6 +511,7 @@ class Examination : public Steps {
   }
 
   std::optional<Trial> again_;
+  Outputs over_other_content_;
 };
 
 }  // namespace
