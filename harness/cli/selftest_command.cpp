@@ -103,6 +103,7 @@ class Errands {
 
 // Everything the tables are made from.
 struct Findings {
+  bool whole = false;  // of all faults there are
   std::vector<FaultTrial> trials;
   std::map<std::string, Problem> problems;    // faults whose judgement failed
   std::map<std::string, std::string> beyond;  // faults whose witness this machine cannot judge, and that no case killed
@@ -228,15 +229,24 @@ std::string share(int64_t part, int64_t whole) {
                      100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-bool reaches(int64_t part, int64_t whole, double least) {
-  return static_cast<double>(part) >= least * static_cast<double>(whole);
-}
-
-bool meets_targets(const Findings& found, const KillTable& table) {
-  return reaches(table.all.killed, table.all.faults, kKilled) &&
-         reaches(table.precision.killed, table.precision.faults, kPrecisionKilled) &&
-         reaches(table.all.in_smoke, table.all.faults, kKilledInSmoke) && found.alarms.empty() &&
-         found.bad_controls.empty();
+// What is wrong with the checks by this selftest; empty: nothing. Of a sample the rates say little: there it is enough
+// that no fault survives but those that are known to.
+std::vector<std::string> shortfalls(const Findings& found, const KillTable& table) {
+  std::vector<std::string> lines;
+  const auto require = [&](const char* what, int64_t part, int64_t whole, double least) {
+    if (found.whole && static_cast<double>(part) < least * static_cast<double>(whole)) {
+      lines.push_back(fmt::format("{}: {}, of which {:.0f} % should be", what, share(part, whole), 100 * least));
+    }
+  };
+  require("killed", table.all.killed, table.all.faults, kKilled);
+  require("of precision", table.precision.killed, table.precision.faults, kPrecisionKilled);
+  require("killed by the smoke tier", table.all.in_smoke, table.all.faults, kKilledInSmoke);
+  for (const SeededFault& fault : table.survivors) {
+    if (fault.survives.empty()) lines.push_back(fault.name + " survives, and nobody said why");
+  }
+  if (!found.alarms.empty()) lines.push_back("false alarms");
+  if (!found.bad_controls.empty()) lines.push_back("modules without a fault that failed");
+  return lines;
 }
 
 std::string markdown(const Options& options, const Findings& found, const KillTable& table) {
@@ -266,7 +276,8 @@ std::string markdown(const Options& options, const Findings& found, const KillTa
   };
   std::vector<std::string> survivors, problems, beyond;
   for (const SeededFault& fault : table.survivors) {
-    survivors.push_back(fmt::format("{} ({}): {}; witness {}", fault.name, fault.family, fault.what, fault.witness));
+    survivors.push_back(fmt::format("{} ({}): {}; witness {}; {}", fault.name, fault.family, fault.what, fault.witness,
+                                    fault.survives.empty() ? "not explained" : "survives because " + fault.survives));
   }
   for (const auto& [name, problem] : found.problems) problems.push_back(name + ": " + problem);
   for (const auto& [name, why] : found.beyond) beyond.push_back(name + ": " + why);
@@ -275,6 +286,7 @@ std::string markdown(const Options& options, const Findings& found, const KillTa
   list("Beyond this machine, and not counted", beyond);
   list("False alarms", found.alarms);
   list("Modules without a fault, made as the faults are, that failed", found.bad_controls);
+  list("Short of the targets", shortfalls(found, table));
   return text;
 }
 
@@ -319,6 +331,7 @@ nlohmann::json to_json(const Options& options, const Findings& found, const Kill
                       {"checks", killers}});
   }
   return {{"device", options.device},
+          {"whole", found.whole},
           {"tier", name_of(options.tier)},
           {"all", row_to_json(table.all)},
           {"precision", row_to_json(table.precision)},
@@ -333,14 +346,15 @@ nlohmann::json to_json(const Options& options, const Findings& found, const Kill
           {"alarm_rate_at_most", upper_bound_of_rate(static_cast<int64_t>(found.alarms.size()), found.innocent)}};
 }
 
-std::vector<SeededFault> faults_asked_for(const Options& options) {
-  std::vector<SeededFault> faults = read_faults(options.faults);
+SeededFaults faults_asked_for(const Options& options) {
+  SeededFaults all = read_faults(options.faults);
+  std::vector<SeededFault>& faults = all.faults;
   std::erase_if(faults, [&](const SeededFault& fault) { return fault.target != options.device; });
   if (faults.empty()) {
     throw UsageError("selftest: " + (options.faults / "faults.json").string() + " has no fault of target " +
                      options.device + "; harness/tests/mutants/build.py makes them");
   }
-  return faults;
+  return all;
 }
 
 }  // namespace
@@ -349,11 +363,12 @@ int selftest_command(const Options& given) {
   note_interrupts();
   Options options = given;
   if (options.faults.empty()) options.faults = build_folder() / "mutants";
-  const std::vector<SeededFault> faults = faults_asked_for(options);
+  const auto [whole, faults] = faults_asked_for(options);
   const fs::path out =
       fs::absolute(options.out.empty() ? source_root(options) / "runs" / ("selftest-" + options.device) : options.out);
   Errands errands(options, out);
   Findings found;
+  found.whole = whole;
   found.cases = cases_of(make_op_registry(), options.tier, options.device);
   judge_faults(options, faults, errands, found);
   judge_innocents(options, errands, found);
@@ -368,7 +383,7 @@ int selftest_command(const Options& given) {
   write_file_atomically(out / "selftest.json", document);
   fmt::print("{}", options.json ? document : text + (options.minimise ? suites_text(found) : ""));
   if (!found.problems.empty()) return 4;
-  return meets_targets(found, table) ? 0 : 1;
+  return shortfalls(found, table).empty() ? 0 : 1;
 }
 
 }  // namespace assay

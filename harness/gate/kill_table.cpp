@@ -86,27 +86,30 @@ std::string best_next(const Kills& kills, const CaseSeconds& seconds, const std:
 
 }  // namespace
 
-std::vector<SeededFault> read_faults(const std::filesystem::path& folder) {
+SeededFaults read_faults(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "faults.json";
   if (!std::filesystem::exists(file)) {
     throw UsageError(file.string() + ": not found; harness/tests/mutants/build.py makes the faults");
   }
-  std::vector<SeededFault> faults;
+  SeededFaults all;
   try {
     const nlohmann::json document = parse_json(read_whole(file));
-    for (const JsonFields& one : JsonFields(document).objects("faults")) {
-      faults.push_back({.name = one.text("name"),
-                        .target = one.text("target"),
-                        .module = one.text("module"),
-                        .family = one.text("family"),
-                        .witness = one.text("witness"),
-                        .what = one.text("what"),
-                        .precision = one.boolean("precision")});
+    const JsonFields fields(document);
+    all.whole = fields.boolean("whole");
+    for (const JsonFields& one : fields.objects("faults")) {
+      all.faults.push_back({.name = one.text("name"),
+                            .target = one.text("target"),
+                            .module = one.text("module"),
+                            .family = one.text("family"),
+                            .witness = one.text("witness"),
+                            .what = one.text("what"),
+                            .precision = one.boolean("precision"),
+                            .survives = one.text("survives")});
     }
   } catch (const UsageError& e) {
     throw UsageError(file.string() + ": " + e.what() + "; harness/tests/mutants/build.py makes it anew");
   }
-  return faults;
+  return all;
 }
 
 std::vector<Kill> kills_between(const std::vector<Record>& control, const std::vector<Record>& spoilt) {

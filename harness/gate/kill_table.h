@@ -23,11 +23,16 @@ struct SeededFault {
   std::string witness;     // the id of a case in which it shows
   std::string what;        // one line
   bool precision = false;  // changes how exactly the kernel computes, and nothing else
+  std::string survives{};  // why no case sees it, as far as is known; empty: one should
   std::string kernel() const { return witness.substr(0, witness.find(':')); }  // "gemm/simd"
 };
 
+struct SeededFaults {
+  bool whole = false;  // every fault there is of their targets, not a sample
+  std::vector<SeededFault> faults;
+};
 // folder/faults.json. Throws UsageError that names the file and what it lacks.
-std::vector<SeededFault> read_faults(const std::filesystem::path& folder);
+SeededFaults read_faults(const std::filesystem::path& folder);
 
 // A case in which a kernel with a fault failed and the one without did not.
 struct Kill {

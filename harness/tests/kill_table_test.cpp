@@ -126,7 +126,7 @@ TEST(SeededFaults, AListThatIsNoneIsOneLineWithTheRemedy) {
     return std::string();
   };
   EXPECT_THAT(says(), HasSubstr("faults.json: not found; harness/tests/mutants/build.py"));
-  std::ofstream(scratch.path / "faults.json") << "{\"faults\": [{\"name\": \"a\"}]}";
+  std::ofstream(scratch.path / "faults.json") << "{\"whole\": true, \"faults\": [{\"name\": \"a\"}]}";
   EXPECT_THAT(says(), HasSubstr("faults[0].target"));
   std::ofstream(scratch.path / "faults.json") << "[1";
   EXPECT_THAT(says(), HasSubstr("build.py makes it anew"));

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 class Selftest : public Cli {
  protected:
   // A folder of faults: "good" is the module without any.
-  void seed(const std::vector<std::string>& modules, const std::string& control = "good") {
+  void seed(const std::vector<std::string>& modules, const std::string& control = "good", bool whole = true) {
     fs::create_directories(folder / "faults");
     nlohmann::json list = nlohmann::json::array();
     for (const std::string& name : modules) {
@@ -26,11 +26,12 @@ class Selftest : public Cli {
                       {"family", "dropped-tail"},
                       {"precision", false},
                       {"witness", "reduce/bad:kind=max,n=77,dtype=f32"},
-                      {"what", "a fault"}});
+                      {"what", "a fault"},
+                      {"survives", ""}});
       copy(name);
     }
     copy(control);
-    std::ofstream(folder / "faults" / "faults.json") << nlohmann::json({{"faults", list}});
+    std::ofstream(folder / "faults" / "faults.json") << nlohmann::json({{"whole", whole}, {"faults", list}});
     fs::create_directories(folder / "innocent");
     fs::copy_file(module("good"), folder / "innocent" / "good.so", fs::copy_options::skip_existing);
   }
@@ -62,6 +63,21 @@ TEST_F(Selftest, AFaultThatSurvivesIsExit1AndNamed) {
   const ProgramEnd end = selftest();
   EXPECT_EQ(end.status, 1) << end.output;
   EXPECT_THAT(end.output, HasSubstr("Survivors:\n- with_workspace (dropped-tail): a fault; witness "));
+}
+
+TEST_F(Selftest, OfASampleASurvivorThatIsExplainedIsNoFailure) {
+  seed({"last_unwritten", "with_workspace"}, "good", false);
+  EXPECT_EQ(selftest().status, 1);  // it is not explained
+  std::ifstream in(folder / "faults" / "faults.json");
+  nlohmann::json document = nlohmann::json::parse(in);
+  document["faults"][1]["survives"] = "it is none";
+  std::ofstream(folder / "faults" / "faults.json") << document;
+  const ProgramEnd end = selftest();
+  EXPECT_EQ(end.status, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("; survives because it is none"));
+  document["whole"] = true;  // now the rates count
+  std::ofstream(folder / "faults" / "faults.json") << document;
+  EXPECT_THAT(selftest().output, HasSubstr("- killed: 1 of 2 (50.0 %), of which 99 % should be"));
 }
 
 TEST_F(Selftest, AnInnocentThatFailsIsAFalseAlarm) {
