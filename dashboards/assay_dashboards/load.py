@@ -181,7 +181,17 @@ _RUN = _object(
     },
     left_out=[],
 )
+_FINGERPRINT = _object(
+    {
+        **dict.fromkeys(("op", "kernel", "target", "variant"), _text),
+        "facts": _list_of(_object({"name": _text, "value": _text, "why": _text})),
+        "baseline": _word,
+        "changes": _list_of(_text),
+        "seconds": _number,
+    }
+)
 OUTCOMES = ("fail", "skipped", "no-baseline", "weak", "pass", "not-applicable")  # in the order they are shown
+BASELINES = ("changed", "no-baseline", "same")
 
 
 @dataclass
@@ -192,6 +202,7 @@ class Loaded:
     run: dict
     records: list
     notes: list  # (kind, text), in the form of run.json's findings
+    fingerprints: list  # of its kernels, in their order; empty where the run took none
 
 
 def _no_repeated_keys(pairs):
@@ -265,7 +276,21 @@ def load(folder: Path) -> Loaded:
             raise InputError(f"{file}:{number}: {str(error).lstrip('.')}") from None
         records.append(record)
     notes = [("count", "records.jsonl ends in a torn line, which is left out")] if torn else []
-    return Loaded(folder, run, records, notes)
+    return Loaded(folder, run, records, notes, _fingerprints(folder / "fingerprints.jsonl"))
+
+
+def _fingerprints(file):
+    fingerprints = []
+    lines = _bytes_of(file).splitlines() if file.exists() else []
+    for number, line in enumerate(lines, 1):
+        try:
+            fingerprint, _ = _document(line, _FINGERPRINT)
+            if fingerprint["baseline"] not in BASELINES:
+                raise InputError(f"baseline: '{fingerprint['baseline']}' is not one of {', '.join(BASELINES)}")
+        except InputError as error:
+            raise InputError(f"{file}:{number}: {str(error).lstrip('.')}") from None
+        fingerprints.append(fingerprint)
+    return fingerprints
 
 
 def _check_words(record, verdicts):

@@ -10,7 +10,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from . import plots
+from . import plots, sumtrees
 from .plain import shortened, slug
 from .view import CLASS_OF_EXIT, SYMBOL_OF_OUTCOME, SYMBOL_OF_VERDICT, View
 
@@ -102,6 +102,7 @@ def _index(view):
         "failures": view.failure_groups()[:_MOST_LISTED],
         "failures_left": sum(map(len, view.failure_groups()[_MOST_LISTED:])),
         "latencies": _latencies(view),
+        "fingerprints": [one | {"told": _told(one)} for one in view.fingerprints],
         "seconds": _time_spent(view.records),
     }
 
@@ -135,11 +136,26 @@ def _kernel(view, name):
         "failures": view.failure_groups(name),
         "errors": _error_plots(view, name, records),
         "ecdfs": _latency_plots(view, name, records),
+        "fingerprints": [_drawn(one) for one in view.fingerprints if one["name"] == name],
         "selections": _selections(records),
         "fallbacks": [record for record in records if record["selection"].get("fallback")],
         "unsupported": sorted(unsupported.items(), key=lambda item: -len(item[1])),
         "outcomes": {record["index"]: {c["check"]: c for c in record["checks"]} for record in records},
     }
+
+
+_TREES = (("tree", "shape"), ("tree_across", "shape_across"))  # of a fingerprint, and its words
+
+
+def _told(fingerprint):
+    """Fact -> value; what is not known is left out."""
+    return {fact["name"]: fact["value"] for fact in fingerprint["facts"] if fact["value"]}
+
+
+def _drawn(fingerprint):
+    told = _told(fingerprint)
+    trees = [(told.get(shape, ""), sumtrees.drawing(told[tree])) for tree, shape in _TREES if tree in told]
+    return fingerprint | {"trees": [(shape, drawing) for shape, drawing in trees if drawing]}
 
 
 def _arithmetic(facts):

@@ -45,6 +45,7 @@ class View:
         self.meanings = {row["check"]: row["meaning"] for row in tables["checks"]}
         self.records = [self._with_place(i, record) for i, record in enumerate(loaded.records)]
         self._notes = loaded.notes
+        self.fingerprints = [one | {"name": f"{one['op']}/{one['kernel']}"} for one in loaded.fingerprints]
 
     def _with_place(self, index, record):
         name = f"{record['op']}/{record['kernel']}"
