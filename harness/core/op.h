@@ -15,6 +15,7 @@
 #include "core/case.h"
 #include "core/contract.h"
 #include "core/dtype.h"
+#include "core/probe.h"
 
 namespace assay {
 
@@ -143,6 +144,9 @@ class Op {
   virtual std::vector<Sensitivity> sensitivities(const Case&) const { return {}; }
   virtual std::vector<RowIndependence> row_independence(const Case&) const { return {}; }
   virtual std::vector<ScaleRelation> scale_relations(const Case&) const { return {}; }
+
+  // Cases that tell how a kernel computes, for its fingerprint (core/probe.h); none without a sum to tell of.
+  virtual std::vector<ProbeSet> probes() const { return {}; }
 
   // A smaller case whose inputs are leading elements (in logical order) of this one's under the same fill and seed, and
   // whose outputs are therefore leading elements of this one's outputs: the first row or batch entry alone.

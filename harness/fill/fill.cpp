@@ -40,6 +40,23 @@ constexpr std::array kGenerators{
     GeneratorRow{Generator::mask_full_rows, "mask_full_rows", "mask_random with every third row all -Inf"},
     GeneratorRow{Generator::int8_full, "int8_full", "-128 to 127"},
     GeneratorRow{Generator::int8_extreme, "int8_extreme", "-128 or 127"},
+    // core/probe.h says what lies where.
+    GeneratorRow{Generator::probe_pairs, "probe_pairs", "units, but for a large number and its negative: all pairs"},
+    GeneratorRow{Generator::probe_spine, "probe_spine", "the same, the first element with each other"},
+    GeneratorRow{Generator::probe_spine_partner, "probe_spine_partner", "second factors for probe_spine"},
+    GeneratorRow{Generator::probe_near, "probe_near", "1, 2^-f, -1 beside each other"},
+    GeneratorRow{Generator::probe_far, "probe_far", "1, 2^-f, -1 at the ends and in the middle of a row"},
+    GeneratorRow{Generator::probe_ends, "probe_ends", "1, 2^-f beside each other, -1 at the end of the row"},
+    GeneratorRow{Generator::probe_bits, "probe_bits", "1 + 2^-f"},
+    GeneratorRow{Generator::probe_fused, "probe_fused", "products that tell whether they are rounded"},
+    GeneratorRow{Generator::probe_fused_partner, "probe_fused_partner", "second factors for probe_fused"},
+    GeneratorRow{Generator::probe_subnormal, "probe_subnormal", "a subnormal number, difference, the least normal one"},
+    GeneratorRow{Generator::probe_absorb, "probe_absorb", "exponents: a 1 among numbers that it swallows"},
+    GeneratorRow{Generator::probe_faint, "probe_faint", "exponents: 1 and subnormal numbers"},
+    GeneratorRow{Generator::probe_order, "probe_order", "rows that sum to exactly zero, but for roundings"},
+    GeneratorRow{Generator::probe_order_partner, "probe_order_partner", "second factors for probe_order"},
+    GeneratorRow{Generator::probe_patterns, "probe_patterns", "bit patterns: the first 16 bits count"},
+    GeneratorRow{Generator::probe_steps, "probe_steps", "row less 64 in the first column, else 0"},
 };
 
 const GeneratorRow& generator_row(std::string_view name) {

@@ -14,6 +14,7 @@
 #include "core/dtype.h"
 #include "core/hd.h"
 #include "core/op.h"
+#include "fill/probe_fill.h"
 
 namespace assay {
 
@@ -42,6 +43,22 @@ enum class Generator : uint8_t {
   mask_full_rows,
   int8_full,
   int8_extreme,
+  probe_pairs,
+  probe_spine,
+  probe_spine_partner,
+  probe_near,
+  probe_far,
+  probe_ends,
+  probe_bits,
+  probe_fused,
+  probe_fused_partner,
+  probe_subnormal,
+  probe_absorb,
+  probe_faint,
+  probe_order,
+  probe_order_partner,
+  probe_patterns,
+  probe_steps,
 };
 
 // Everything about one tensor's fill that does not depend on the element; plain data, to be passed to a device.
@@ -95,6 +112,15 @@ ASSAY_HD inline double normal(uint64_t key, uint64_t i) {
   const uint64_t low = hash(key, 4 * i + 3) >> 31;
   constexpr int64_t kCentre = (int64_t{6 * 65535} << 33) + (int64_t{1} << 32);
   return static_cast<double>(static_cast<int64_t>((sum << 33) + low) - kCentre) * 0x1p-49;
+}
+
+// Of probe_order: numbers of many sizes, the same at equal distances from either end of a row.
+ASSAY_HD inline double mirrored(const FillPlan& f, int64_t row, int64_t col) {
+  const int64_t turned = f.cols - 1 - col;
+  const auto i = static_cast<uint64_t>(row * f.cols + (col < turned ? col : turned));
+  const int range = f.dtype == DType::e4m3 ? 1 : f.dtype == DType::f16 ? 3 : 8;
+  const auto draw = static_cast<int>(hash(f.key ^ kChoiceStream, i) % static_cast<uint64_t>(2 * range + 1));
+  return normal(f.key, i) * detail::power_of_two(draw - range);
 }
 
 // Rows are scaled by 2^-20 to 2^20, or what the format's range leaves of that.
@@ -182,6 +208,41 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
       return static_cast<double>(static_cast<int64_t>(hash(f.key, i) & 255) - 128);
     case Generator::int8_extreme:
       return (hash(f.key, i) & 1) != 0 ? 127 : -128;
+    case Generator::probe_pairs:
+      return pair_term(f.dtype, f.cols, row, col);
+    case Generator::probe_spine:
+      return spine_term(f.dtype, f.cols, f.elements / f.cols, row, col);
+    case Generator::probe_spine_partner:
+      return spine_partner(f.dtype, f.cols, f.elements / f.cols, row, col);
+    case Generator::probe_near:
+      return ladder_term(f.dtype, 0, 1, 2, row, col);
+    case Generator::probe_far:
+      return ladder_term(f.dtype, 0, f.cols / 2, f.cols - 1, row, col);
+    case Generator::probe_ends:
+      return ladder_term(f.dtype, 0, 1, f.cols - 1, row, col);
+    case Generator::probe_bits:
+      return bits_term(row, col);
+    case Generator::probe_fused:
+      return fused_term(f.dtype, f.cols, row, col);
+    case Generator::probe_fused_partner:
+      return fused_partner(f.dtype, row, col);
+    case Generator::probe_subnormal:
+      return subnormal_term(f.dtype, row, col);
+    case Generator::probe_absorb:
+      return absorb_term(f.dtype, f.cols, row, col);
+    case Generator::probe_faint:
+      return faint_term(f.dtype, col);
+    case Generator::probe_order: {
+      const double v = mirrored(f, row, col);
+      const int64_t turned = f.cols - 1 - col;
+      return col < turned ? v : col > turned ? -v : 0;
+    }
+    case Generator::probe_order_partner:
+      return mirrored(f, row, col);
+    case Generator::probe_patterns:
+      return pattern(f.dtype, index, hash(f.key, i));
+    case Generator::probe_steps:
+      return col == 0 ? static_cast<double>(row % probe::kStepsRows - probe::kStepsRows / 2) : 0;
   }
   return kNan;  // not reached: the switch is complete
 }

@@ -35,5 +35,6 @@ inline const std::vector<Fill>& fills() {
 }
 
 std::vector<Case> cases(const Op& op, Tier tier);
+std::vector<ProbeSet> probes(const Op& op);
 
 }  // namespace assay::gelu

@@ -8,6 +8,7 @@
 #include "reference/host_rows.h"
 #include "reference/math/caps.h"
 #include "reference/math/clones.h"
+#include "reference/probe_list.h"
 #include "reference/row_ops.h"
 
 namespace assay {
@@ -65,6 +66,8 @@ class BiasGelu final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return gelu::cases(*this, tier); }
 
+  std::vector<ProbeSet> probes() const override { return gelu::probes(*this); }
+
   std::vector<Case> device_cases(Tier tier) const override {
     return cases_of(*this, tier,
                     {{Tier::ci, "rows=1048583,cols=5,form=erf,dtype=bf16"},
@@ -73,7 +76,8 @@ class BiasGelu final : public Op {
   }
 
   std::vector<TensorSpec> tensors(const Case& c) const override {
-    const gelu::Fill& fill = fill_named(gelu::fills(), c);
+    const gelu::Fill fill =
+        is_probe(c) ? gelu::Fill{"", {.generator = c.word("fill")}, {"zeros"}} : fill_named(gelu::fills(), c);
     const DType type = dtype_of(c);
     const std::vector<int64_t> shape{c.integer("rows"), c.integer("cols")};
     const std::vector<int64_t> strides = row_major(shape, c.integer("pad"));

@@ -8,6 +8,7 @@
 #include "reference/gemm/oracle.h"
 #include "reference/math/caps.h"
 #include "reference/math/tensor_unit.h"
+#include "reference/probe_list.h"
 
 namespace assay {
 namespace gemm {
@@ -35,6 +36,10 @@ Fills fills_of(const Case& c) {
   if (fill == "onehot" || fill == "identity") return {own, {.generator = "index"}, integers};
   if (fill == "index") return {own, integers, integers};
   if (fill == "ones") return {own, own, integers};
+  if (is_probe(c)) {
+    const bool has_partner = fill == "probe_spine" || fill == "probe_fused" || fill == "probe_order";
+    return {own, {.generator = has_partner ? fill + "_partner" : "ones"}, integers};
+  }
   return {own, normal, normal};
 }
 
@@ -92,6 +97,8 @@ class GemmOp final : public Op {
   }
 
   std::vector<Case> cases(Tier tier) const override { return gemm::cases(*this, tier); }
+
+  std::vector<ProbeSet> probes() const override { return gemm::probes(*this); }
 
   std::vector<Case> device_cases(Tier tier) const override {
     return cases_of(*this, tier,

@@ -1,5 +1,5 @@
 // Parts of the gemm_int8 op shared by its source files: op.cpp (contract), host.cpp (the oracle over whole matrices),
-// cases.cpp (what is tried at each tier).
+// cases.cpp (what is tried at each tier), probes.cpp (what tells how a kernel computes).
 #pragma once
 
 #include <vector>
@@ -13,5 +13,6 @@ inline constexpr size_t kA = 0, kB = 1, kScaleA = 2, kScaleB = 3, kScaleY = 4, k
 
 Reference evaluate(const Case& c, std::span<const TensorView> tensors, int threads);
 std::vector<Case> cases(const Op& op, Tier tier);
+std::vector<ProbeSet> probes(const Op& op);
 
 }  // namespace assay::gemm_int8

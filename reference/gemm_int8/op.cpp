@@ -22,6 +22,7 @@ struct Fills {
   Input a, b;
   double target = 40;   // deviation of the outputs
   bool dyadic = false;  // scales are powers of two, so that ties occur and everything is exact
+  double factor = 0;    // of the sums; 0: as the target asks
 };
 
 Fills fills_of(const Case& c) {
@@ -38,6 +39,7 @@ Fills fills_of(const Case& c) {
   if (fill == "integers") return {integers, integers, 40, true};
   if (fill == "ones") return {ones, ones, 40, true};
   if (fill == "index") return {index, integers, 40, true};
+  if (fill == "probe_steps") return {{{.generator = fill}, 0, 0}, ones, 40, true, 0.5};
   if (fill == "onehot" || fill == "identity") return {{{.generator = fill}, share, std::sqrt(share)}, index, 40, true};
   throw UsageError("case of gemm_int8: fill '" + fill +
                    "' has no meaning for int8; use normal, negative, constant, int8_full, int8_extreme, integers, "
@@ -105,6 +107,8 @@ class GemmInt8Op final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return gemm_int8::cases(*this, tier); }
 
+  std::vector<ProbeSet> probes() const override { return gemm_int8::probes(*this); }
+
   std::vector<Case> device_cases(Tier tier) const override {
     return cases_of(*this, tier,
                     {{Tier::ci, "m=8388737,n=3,k=2,fill=int8_full"},
@@ -130,7 +134,8 @@ class GemmInt8Op final : public Op {
                           : FillSpec{.generator = "uniform", .scale = least, .shift = least};
     };
     constexpr double kScaleOfA = 0x1p-7, kScaleOfB = 0x1p-6;
-    const double factor = factor_of(fills, static_cast<double>(k), c.real("za"), c.real("zb"));
+    const double factor =
+        fills.factor > 0 ? fills.factor : factor_of(fills, static_cast<double>(k), c.real("za"), c.real("zb"));
     const double scale_y =
         fills.dyadic ? kScaleOfA * kScaleOfB / power_of_two_below(factor) : 1.5 * kScaleOfA * kScaleOfB / factor;
     const auto vector = [](const char* name, int64_t length, const FillSpec& fill) {

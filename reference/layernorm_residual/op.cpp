@@ -7,6 +7,7 @@
 #include "reference/layernorm_residual/cases.h"
 #include "reference/layernorm_residual/oracle.h"
 #include "reference/math/caps.h"
+#include "reference/probe_list.h"
 #include "reference/row_ops.h"
 
 namespace assay {
@@ -104,6 +105,8 @@ class LayernormResidual final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return layernorm::cases(*this, tier); }
 
+  std::vector<ProbeSet> probes() const override { return layernorm::probes(*this); }
+
   std::vector<Case> device_cases(Tier tier) const override {
     return cases_of(
         *this, tier,
@@ -115,7 +118,8 @@ class LayernormResidual final : public Op {
       throw UsageError("case of layernorm_residual: field 'eps' = '" + c.word("eps") +
                        "' is not a positive normal f32 number; give one such as 1e-05");
     }
-    const layernorm::Fill& fill = fill_named(layernorm::fills(), c);
+    const layernorm::Fill fill =
+        is_probe(c) ? layernorm::Fill{"", {.generator = c.word("fill")}, {"zeros"}} : fill_named(layernorm::fills(), c);
     const DType type = dtype_of(c), statistics = statistics_type(type);
     const std::vector<int64_t> shape{c.integer("rows"), c.integer("cols")};
     const std::vector<int64_t> strides = row_major(shape, c.integer("pad"));

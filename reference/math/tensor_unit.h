@@ -60,6 +60,23 @@ inline TensorUnit charged_tensor_unit(const assay_arithmetic& a, DType input) {
           double(a.tensor_promotion)};
 }
 
+// What is published of shipped units, for `assay fingerprint` to hold what it finds against. The observed column is in
+// reference/README.md.
+struct DocumentedUnit {
+  const char* name;
+  int bits;  // of an input: 8, 16, or 32 for tf32
+  int terms, fraction, precision;
+  const char* source;
+};
+inline constexpr const char* kAfterFasi = "measured in the manner of Fasi et al. 2021";
+inline constexpr DocumentedUnit kDocumentedUnits[] = {
+    {"Ampere and Ada, f16 and bf16", 16, 8, 24, 23, kAfterFasi},
+    {"Ampere and Ada, tf32", 32, 4, 24, 23, kAfterFasi},
+    {"Hopper warp group, f16 and bf16", 16, 16, 25, 23, kAfterFasi},
+    {"Hopper warp group, tf32", 32, 8, 25, 23, kAfterFasi},
+    {"Hopper warp group, fp8", 8, 32, 13, 13, kAfterFasi},
+};
+
 // Why a declared unit is none, or empty. Fewer terms a step than 4 would be charged with more than single products.
 inline std::string tensor_unit_violation(const assay_arithmetic& a) {
   const auto outside = [](const char* name, int32_t value, int32_t least, int32_t most) {

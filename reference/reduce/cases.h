@@ -8,5 +8,6 @@
 namespace assay::reduce {
 
 std::vector<Case> cases(const Op& op, Tier tier);
+std::vector<ProbeSet> probes(const Op& op);
 
 }  // namespace assay::reduce

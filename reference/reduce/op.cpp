@@ -41,6 +41,8 @@ class ReduceOp final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return reduce::cases(*this, tier); }
 
+  std::vector<ProbeSet> probes() const override { return reduce::probes(*this); }
+
   std::vector<Case> device_cases(Tier tier) const override {
     return cases_of(*this, tier,
                     {{Tier::ci, "kind=sum,outer=1048583,n=5,dtype=bf16"},

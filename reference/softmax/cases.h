@@ -41,5 +41,6 @@ inline constexpr Fill kFills[] = {
 };
 
 std::vector<Case> cases(const Op& op, Tier tier);
+std::vector<ProbeSet> probes(const Op& op);
 
 }  // namespace assay::softmax

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "reference/host_rows.h"
 #include "reference/math/caps.h"
+#include "reference/probe_list.h"
 #include "reference/row_ops.h"
 #include "reference/softmax/cases.h"
 #include "reference/softmax/oracle.h"
@@ -74,6 +75,8 @@ class Softmax final : public Op {
 
   std::vector<Case> cases(Tier tier) const override { return softmax::cases(*this, tier); }
 
+  std::vector<ProbeSet> probes() const override { return softmax::probes(*this); }
+
   std::vector<Case> device_cases(Tier tier) const override {
     return cases_of(*this, tier,
                     {{Tier::ci, "rows=1048583,cols=5,dtype=bf16"},
@@ -85,13 +88,16 @@ class Softmax final : public Op {
     if (!std::isfinite(c.real("scale"))) {
       throw UsageError("case of softmax: field 'scale' = '" + c.word("scale") + "' is not finite");
     }
-    const softmax::Fill& fill = fill_named(softmax::kFills, c);
+    const FillSpec probe{.generator = c.word("fill")}, zeros{.generator = "zeros"};
+    const softmax::Fill* fill = is_probe(c) ? nullptr : &fill_named(softmax::kFills, c);
     const std::vector<int64_t> shape{c.integer("rows"), c.integer("cols")};
     const std::vector<int64_t> strides = row_major(shape, c.integer("pad"));
     const DType type = dtype_of(c);
-    std::vector<TensorSpec> all{{.name = "x", .dtype = type, .shape = shape, .strides = strides, .fill = fill.x()}};
+    std::vector<TensorSpec> all{
+        {.name = "x", .dtype = type, .shape = shape, .strides = strides, .fill = fill ? fill->x() : probe}};
     if (has_mask(c)) {
-      all.push_back({.name = "mask", .dtype = type, .shape = shape, .strides = strides, .fill = fill.mask()});
+      all.push_back(
+          {.name = "mask", .dtype = type, .shape = shape, .strides = strides, .fill = fill ? fill->mask() : zeros});
     }
     all.push_back({.name = "y", .dtype = type, .shape = shape, .strides = strides, .role = Role::output});
     return all;
