@@ -12,6 +12,7 @@ int repro_command(const Options& options);
 int shrink_command(const Options& options);
 int selftest_command(const Options& options);
 int golden_command(const Options& options);
+int fingerprint_command(const Options& options);
 int env_command(const Options& options);
 int report_command(const Options& options);
 

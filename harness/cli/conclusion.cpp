@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/progress.h"
+#include "gate/fingerprints.h"
 #include "gate/plan.h"
 #include "gate/summary.h"
 #include "record/json_text.h"
@@ -76,6 +77,8 @@ void print_text(const Conclusion& conclusion, bool explain) {
   print_findings(conclusion, palette,
                  conclusion.findings_approved ? "findings, approved" : "findings for the owner to approve",
                  [](const Finding& finding) { return !is_error(finding); });
+  const std::string fingerprints = fingerprints_text(conclusion.fingerprints);
+  if (!fingerprints.empty()) fmt::print("\n{}\n", fingerprints);
   const std::string coverage = coverage_text(summary);
   if (!conclusion.left_out.empty()) fmt::print("\n");
   for (const std::string& line : left_out_lines(conclusion.left_out)) fmt::print("{}\n", line);
@@ -112,6 +115,12 @@ void print_json(const Conclusion& conclusion) {
     left_out.push_back(
         {{"kernel", one.kernel}, {"cases", one.cases}, {"judged_by", one.judged_by}, {"reason", one.reason}});
   }
+  nlohmann::json fingerprints = nlohmann::json::object();
+  for (const Baseline baseline : {Baseline::same, Baseline::changed, Baseline::none}) {
+    fingerprints[std::string(word_of(baseline))] =
+        std::count_if(conclusion.fingerprints.begin(), conclusion.fingerprints.end(),
+                      [&](const Fingerprint& one) { return one.baseline == baseline; });
+  }
   nlohmann::json not_available = nlohmann::json::array();
   for (const auto& [kernel, lacking] : summary.not_available) {
     not_available.push_back({{"kernel", kernel}, {"cases", lacking.first}, {"lacks", lacking.second}});
@@ -127,6 +136,7 @@ void print_json(const Conclusion& conclusion) {
                                    {"not_rigorous", coverage},
                                    {"failures", failures},
                                    {"findings", findings},
+                                   {"fingerprints", fingerprints},
                                    {"not_available", not_available},
                                    {"left_out", left_out}};
   fmt::print("{}\n", assay::print_json(document, 1));

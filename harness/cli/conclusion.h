@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "record/fingerprint.h"
 #include "record/record.h"
 #include "record/run_json.h"
 
@@ -15,6 +16,7 @@ struct Conclusion {
   std::vector<Record> records;
   std::vector<Finding> findings;
   std::vector<LeftOut> left_out;
+  std::vector<Fingerprint> fingerprints;
   bool findings_approved = false;
   int exit_code = 0;
   int64_t records_before = 0;  // made before this was resumed

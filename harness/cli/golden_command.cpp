@@ -143,6 +143,7 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
     }
     return found->second;
   };
+  const std::vector<Fingerprint> fingerprints = read_fingerprints(options.run_folder);
   const std::vector<Record> records = read_records(options.run_folder);
   require_whole(options.run_folder, run, records);
   const LibrariesByKernel brought = brought_libraries(run, records);
@@ -169,6 +170,12 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
     if (theirs.empty()) continue;  // kernels of another device than the run's
     for (GoldenChange& change :
          plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs), extent)) {
+      changes.push_back(std::move(change));
+    }
+    std::vector<Fingerprint> of_kernels = fingerprints;
+    std::erase_if(of_kernels,
+                  [&](const Fingerprint& one) { return !of_platform.kernels.contains(one.op + "/" + one.kernel); });
+    for (GoldenChange& change : plan_fingerprint_update(folder, of_platform.platform, of_kernels, extent)) {
       changes.push_back(std::move(change));
     }
   }

@@ -14,6 +14,7 @@ int dispatch(const assay::Options& options) {
   if (options.command == "shrink") return assay::shrink_command(options);
   if (options.command == "selftest") return assay::selftest_command(options);
   if (options.command == "golden") return assay::golden_command(options);
+  if (options.command == "fingerprint") return assay::fingerprint_command(options);
   if (options.command == "env") return assay::env_command(options);
   if (options.command == "report") return assay::report_command(options);
   return assay::run_command(options);

@@ -50,6 +50,9 @@ class Lent : public Judge {
   Record check(const KernelInfo& kernel, const Case& c) override {
     return unless_it_dies([&] { return (*judge_)->check(kernel, c); });
   }
+  Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
+    return unless_it_dies([&] { return (*judge_)->probe(kernel, c, output, fresh); });
+  }
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) override {
     unless_it_dies([&] { (*judge_)->sample(kernel, c, plan, record); });
   }

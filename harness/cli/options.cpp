@@ -43,7 +43,8 @@ void add_flags(CLI::App& app, unsigned groups, Options& o, Texts& texts) {
                  "the owner has seen the findings: the tree's own policy and goldens apply, findings do not fail");
   }
   if (groups & kJson) app.add_flag("--json", o.json, "one JSON document on stdout");
-  if (groups & kExplain) app.add_flag("--explain", o.explain, "print each dispatcher candidate and its refusal");
+  if (groups & kExplain)
+    app.add_flag("--explain", o.explain, "print each dispatcher candidate and its refusal, or a fingerprint's probes");
 }
 
 std::vector<std::string> flag_names(const CLI::App& app) {
@@ -156,6 +157,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
   selftest->add_option("--out", o.out, "folder of its runs, which go on there; default runs/selftest-DEVICE");
   selftest->add_flag("--minimise", o.minimise, "print the suite that keeps 98 % of the kills in the least time");
+  CLI::App* fingerprint = command("fingerprint", "how kernels compute: summation order, accumulator, rounding, ...",
+                                  kModules | kBase | kJson | kExplain);
+  fingerprint->add_option("kernels", o.filters, "op[/kernel][:field=value,...], such as gemm/openblas:dtype=f32");
+  fingerprint->add_option("--repeat", o.repeat, "in so many processes, which must agree; exit 1 when they do not")
+      ->check(CLI::Range(1, 10000));
   CLI::App* report = command("report", "write the pages of a run", 0);
   report->add_option("run", o.run_folder, "the run's folder")->required();
   report->add_flag("--invariances", o.invariances, "print the invariance matrix as a Markdown table, and no more");

@@ -46,6 +46,7 @@ struct Options {
   bool minimise = false;         // the least suite too
   std::string id;                // of repro and shrink
   double seconds = 60;           // that shrink may take
+  int repeat = 1;                // processes that fingerprint compares
   std::filesystem::path run_folder;  // of report
   bool invariances = false;          // report: the matrix alone, as Markdown
 };

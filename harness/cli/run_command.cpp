@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <ctime>
+#include <optional>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/conclusion.h"
@@ -16,6 +18,7 @@
 #include "cli/trees.h"
 #include "core/error.h"
 #include "gate/findings.h"
+#include "gate/fingerprints.h"
 #include "gate/growth.h"
 #include "gate/program.h"
 #include "gate/stale.h"
@@ -107,7 +110,7 @@ fs::path history_of(const Setting& setting) {
 }
 
 std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens, const Run& run,
-                                 const std::vector<Record>& records) {
+                                 const std::vector<Record>& records, const std::vector<Fingerprint>& fingerprints) {
   const Options& options = setting.options;
   std::vector<Finding> findings = expired_known_issues(setting.policy, today());
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
@@ -120,6 +123,7 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   if (options.command != "gate") return findings;
   add(stale_known_issues(setting.policy, history_of(setting), run, records));
   add(grown(records, approvals));
+  add(changed_fingerprints(fingerprints));
   if (is_whole_tree(options)) add(too_few_cases(setting.policy, options.tier, setting.plan.cases.size()));
   if (!setting.trees.base) return findings;
   const fs::path& base = setting.trees.base->path();
@@ -161,6 +165,34 @@ RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& f
   return run_plan(job);
 }
 
+// Of every kernel that a gate from tier ci on judges, in the run's folder as soon as a kernel's are taken. Those that a
+// run which was interrupted has taken stay. Nothing when stopped.
+std::optional<std::vector<Fingerprint>> fingerprints_of(const Setting& setting, const KernelPlatforms& platforms,
+                                                        const fs::path& out, bool goes_on) {
+  const Options& options = setting.options;
+  std::vector<Fingerprint> all;
+  if (options.command != "gate" || options.tier == Tier::smoke || !options.sanitizer.empty()) return all;
+  if (goes_on) all = read_fingerprints(out);
+  const FingerprintGoldens goldens = FingerprintGoldens::load(setting.trees.golden() / "fingerprint", platforms);
+  std::set<std::string> taken;
+  for (const Fingerprint& fingerprint : all) taken.insert(fingerprint.id());
+  FingerprintJob job;
+  job.kernels = planned_kernels(setting.plan);
+  job.ops = &setting.ops;
+  job.start_judge = setting.loaded.start_judge;
+  job.stop_asked = [] { return interrupt_signal() != 0; };
+  job.wanted = [&](const KernelInfo& kernel, const ProbeSet& set) {
+    return !taken.contains(kernel.op + "/" + kernel.name + ":" + set.variant);
+  };
+  job.each = [&](Fingerprint fingerprint) {
+    goldens.compare(fingerprint);
+    all.push_back(std::move(fingerprint));
+    write_fingerprints(out, all);
+  };
+  if (!take_fingerprints(job)) return std::nullopt;
+  return all;
+}
+
 void add_report(const Setting& setting, Conclusion& conclusion) {
   const Report report = write_report(setting.trees.root, conclusion.run);
   conclusion.report = report.page;
@@ -193,9 +225,10 @@ int run_command(const Options& given) {
   const GpuTelemetry gpu_before = read_gpu_telemetry();
   const auto began = std::chrono::steady_clock::now();
   const RunEnding ending = carry_out(setting, goldens, folder);
+  const auto fingerprints = ending.stopped ? std::nullopt : fingerprints_of(setting, platforms, out, goes_on);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const auto recorded = static_cast<int64_t>(folder.recorded().size());
-  if (ending.stopped) {
+  if (!fingerprints) {
     fmt::print(stderr, "assay: stopped with {} of {} recorded; continue with: {} {} --resume {}\n", recorded,
                setting.plan.cases.size(), shell_word(options.program), options.command, shell_quoted(out.string()));
     return 128 + interrupt_signal();
@@ -209,7 +242,8 @@ int run_command(const Options& given) {
   conclusion.left_out = setting.plan.left_out;
   conclusion.budget_seconds = is_whole_tree(options) ? setting.policy.tiers.at(options.tier).seconds : 0;
   conclude(conclusion, reconcile(setting.plan, folder.recorded()), setting.loaded.broken,
-           findings_of(setting, goldens, run, conclusion.records), options.approve_findings);
+           findings_of(setting, goldens, run, conclusion.records, *fingerprints), options.approve_findings);
+  conclusion.fingerprints = *fingerprints;
   run.recorded = recorded;
   run.findings = conclusion.findings;
   run.libraries = merged(run.libraries, ending.libraries);

@@ -10,6 +10,9 @@ class JudgeProcess : public Judge {
   explicit JudgeProcess(const JudgeSettings& settings) : client_(settings) {}
   std::vector<KernelInfo> load(const std::filesystem::path& module) override { return client_.load(module); }
   Record check(const KernelInfo& kernel, const Case& c) override { return client_.check(kernel, c); }
+  Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
+    return client_.probe(kernel, c, output, fresh);
+  }
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) override {
     client_.sample(kernel, c, plan, record);
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -51,6 +52,31 @@ bool split(std::string_view line, std::string& left, std::string& right) {
 }
 
 }  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = c > ' ' && c < 0x7f && c != '%' && c != '=';
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+bool unescape(std::string_view text, std::string& out) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    unsigned value = 0;
+    if (i + 2 >= text.size()) return false;
+    const auto [end, error] = std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16);
+    if (error != std::errc() || end != text.data() + i + 3) return false;
+    out += static_cast<char>(value);
+    i += 2;
+  }
+  return true;
+}
 
 void reject_golden(const std::string& name, int64_t line, const std::string& problem) {
   throw UsageError(fmt::format("{}:{}: {}; {}", name, line, problem, kRemedy));

@@ -18,7 +18,7 @@ namespace assay {
 inline constexpr int kGoldenFormat = 1;
 
 struct GoldenFile {
-  std::string kind;                                        // "truth" or "observed"
+  std::string kind;                                        // "truth", "observed" or "fingerprint"
   std::vector<std::pair<std::string, std::string>> facts;  // may repeat ("library")
   std::map<std::string, std::string, std::less<>> lines;   // key -> value
 
@@ -36,6 +36,11 @@ GoldenFile read_golden_file(const std::filesystem::path& path, std::string_view 
 
 // A file appears whole or not at all, whatever happens meanwhile. Makes the folder. Throws UsageError that names it.
 void write_golden_file(const std::filesystem::path& path, const GoldenFile& file);
+
+// A text as one word of a line: bytes outside the printable ASCII characters, space, '%' and '=' are written %XX.
+std::string escaped(std::string_view text);
+// Adds it to `out`; false for what escaped() does not write.
+bool unescape(std::string_view text, std::string& out);
 
 // "FILE:LINE: problem; restore the file ..." for a value that the file's reader does not understand.
 [[noreturn]] void reject_golden(const std::string& name, int64_t line, const std::string& problem);

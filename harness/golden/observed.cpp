@@ -21,31 +21,6 @@ constexpr std::array<double SeedStatistics::*, 4> kNumbers{&SeedStatistics::misr
                                                            &SeedStatistics::mean_signed_ulps, &SeedStatistics::rms_q,
                                                            &SeedStatistics::mean_signed_q};
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = c > ' ' && c < 0x7f && c != '%' && c != '=';
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
-
-bool unescape(std::string_view text, std::string& out) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    unsigned value = 0;
-    if (i + 2 >= text.size()) return false;
-    const auto [end, error] = std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16);
-    if (error != std::errc() || end != text.data() + i + 3) return false;
-    out += static_cast<char>(value);
-    i += 2;
-  }
-  return true;
-}
-
 template <class Number>
 bool parse_number(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -97,6 +97,12 @@ std::vector<GoldenChange> plan_observed_update(const fs::path& folder, const Pla
   return plan(place, files, "observed", extent);
 }
 
+std::vector<GoldenChange> plan_fingerprint_update(const fs::path& folder, const Platform& platform,
+                                                  std::span<const Fingerprint> fingerprints, Extent extent) {
+  return plan(folder / "fingerprint" / platform.key(), fingerprint_files(fingerprints, platform), "fingerprint",
+              extent);
+}
+
 std::string diff_text(const std::vector<GoldenChange>& changes) {
   std::string text;
   for (const GoldenChange& change : changes) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "golden/file.h"
+#include "golden/fingerprints.h"
 #include "golden/observed.h"
 #include "golden/truth_goldens.h"
 
@@ -34,6 +35,10 @@ std::vector<GoldenChange> plan_truth_update(const std::filesystem::path& folder,
 // only.
 std::vector<GoldenChange> plan_observed_update(const std::filesystem::path& folder, const Platform& platform,
                                                const std::map<std::string, ObservedFile>& computed, Extent extent);
+
+// Fingerprints of one platform's kernels, in folder/fingerprint.
+std::vector<GoldenChange> plan_fingerprint_update(const std::filesystem::path& folder, const Platform& platform,
+                                                  std::span<const Fingerprint> fingerprints, Extent extent);
 
 // For review: per file "FILE: 1 added, 2 changed, 3 removed", then "+ key value", "- key value", and for a change
 // "~ key" over its old and its new value. Empty when nothing changes.

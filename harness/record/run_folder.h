@@ -3,6 +3,7 @@
 //   run.json       what was asked and where it ran; replaced whole
 //   records.jsonl  one line a case and kernel, appended and on disk before append() returns
 //   samples/       raw latency samples, written before the record that names them
+//   fingerprints.jsonl  of its kernels (record/fingerprint.h), where the run takes them; replaced whole
 //
 // A run that was killed leaves at most a torn last line, which resume() drops. Only one process at a time writes.
 #pragma once

@@ -138,6 +138,8 @@ class FakeJudge : public Judge {
     return record;
   }
 
+  Probed probe(const KernelInfo&, const Case&, const std::string&, bool) override { return {{}, "no probes here", ""}; }
+
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan&, Record& record) override {
     const std::string id = c.kernel_id(kernel.name);
     script_->sampled.push_back(id);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -51,6 +53,17 @@ JudgeSettings settings_from_json(const json& value) {
   return settings;
 }
 
+std::string hexadecimal(std::span<const std::byte> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename(); }
 
 class Judge {
@@ -73,6 +86,7 @@ class Judge {
     if (what == "load") return load(message.at("module"));
     if (what == "check") return check(message);
     if (what == "sample") return sample(message);
+    if (what == "probe") return probe(message);
     if (what == "libraries") return libraries();
     throw Error("unknown message '" + what + "'");
   }
@@ -163,6 +177,47 @@ class Judge {
                                         : examine(court, info, op, c);
     record.late_libraries = late_libraries();
     return {{"record", to_json(record)}};
+  }
+
+  // One launch in a correctness worker, judged by nobody.
+  json probe(const json& message) {
+    const KernelInfo& info = kernel(message);
+    turn_to(info.module.string());
+    if (message.at("fresh")) first_.restart();
+    const Case c = ops_.parse_case(message.at("case").get<std::string>());
+    const Op& op = ops_.named(info.op);
+    JudgeSettings on_host = settings_;  // what is read below lies in the host's memory
+    on_host.elements_on_device = std::numeric_limits<int64_t>::max();
+    memory();  // before the laboratory, whose device it may be on
+    const auto laboratory = make_laboratory(on_host, oracles_, op, c);
+    try {
+      Trial trial(first_, memory(), *laboratory, info, op, c, {.threads = settings_.threads});
+      if (!trial.refusal().empty()) return {{"refused", trial.refusal()}};
+      trial.map();
+      trial.fill(static_cast<uint64_t>(c.integer("seed")));
+      const Outputs outputs = trial.launch(Poison::first);
+      return {{"bytes", hexadecimal(output_named(message.at("output"), trial, outputs))}};
+    } catch (const ProcessLost& lost) {
+      return {{"failed", std::string("the worker ") + lost.what()}};
+    } catch (const LaunchFailed& failed) {
+      return {{"failed", failed.what()}};
+    } catch (const ContractBroken& broken) {
+      return {{"failed", broken.what()}};
+    }
+  }
+
+  static std::span<const std::byte> output_named(const std::string& name, const Trial& trial, const Outputs& outputs) {
+    constexpr size_t kMost = size_t{16} << 20;  // of one message
+    size_t position = 0;
+    for (const size_t i : trial.outputs()) {
+      const TensorSpec& spec = trial.tensors()[i];
+      const Content& content = outputs[position++];
+      if (spec.name != name) continue;
+      if (spec.span_elements() != spec.elements()) throw Error("probe: output '" + name + "' is padded");
+      if (content.size() > kMost) throw Error("probe: output '" + name + "' is too large for a message");
+      return content.bytes();
+    }
+    throw Error("probe: '" + name + "' is no output");
   }
 
   json sample(const json& message) {

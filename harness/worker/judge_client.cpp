@@ -55,6 +55,20 @@ json naming(const char* what, const KernelInfo& kernel, const Case& c) {
       {"do", what}, {"module", kernel.module.string()}, {"op", kernel.op}, {"kernel", kernel.name}, {"case", c.id()}};
 }
 
+unsigned digit_of(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
+  throw Error(std::string("the judge's bytes: '") + c + "' is no hexadecimal digit");
+}
+
+std::vector<std::byte> bytes_of(const std::string& hexadecimal) {
+  std::vector<std::byte> bytes(hexadecimal.size() / 2);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(digit_of(hexadecimal[2 * i]) << 4 | digit_of(hexadecimal[2 * i + 1]));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 JudgeClient::JudgeClient(const JudgeSettings& settings) : impl_(std::make_unique<Impl>(settings)) {}
@@ -75,6 +89,16 @@ std::vector<KernelInfo> JudgeClient::load(const std::filesystem::path& module) {
 
 Record JudgeClient::check(const KernelInfo& kernel, const Case& c) {
   return record_from_json(impl_->ask(naming("check", kernel, c)).at("record"));
+}
+
+Probed JudgeClient::probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) {
+  json message = naming("probe", kernel, c);
+  message["output"] = output;
+  message["fresh"] = fresh;
+  const json answer = impl_->ask(message);
+  Probed probed{{}, answer.value("refused", ""), answer.value("failed", "")};
+  if (answer.contains("bytes")) probed.bytes = bytes_of(answer.at("bytes").get_ref<const std::string&>());
+  return probed;
 }
 
 void JudgeClient::sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) {

@@ -53,6 +53,12 @@ struct SamplePlan {
   std::filesystem::path samples_folder;  // raw samples are written here, first; names are chosen by the worker
 };
 
+struct Probed {
+  std::vector<std::byte> bytes;
+  std::string refused;  // the kernel does not take the case: its reason
+  std::string failed;   // it took it and gave no answer: how it ended
+};
+
 // The judge process died or broke the protocol. The question in flight has no answer; start another judge.
 struct JudgeDied : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -71,6 +77,10 @@ class JudgeClient {
 
   // Every correctness check of one case on one kernel. Never throws for what a kernel does: that is in the record.
   Record check(const KernelInfo& kernel, const Case& c);
+
+  // The bytes of one output of one launch, dense, judged by nobody; or why there are none. `fresh`: in a worker process
+  // of its own.
+  Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh = false);
 
   // Latency of a case whose record passed: fills `record.latency`. Never called for one that did not.
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record);
