@@ -133,7 +133,7 @@ class Reader {
     }
     for (int row = 0; row < k * k && problem.empty(); ++row) {
       if (sizes[static_cast<size_t>(row)] != sizes[static_cast<size_t>(row % k * k + row / k)]) {
-        problem = "two terms meet in one place or another by their signs";
+        problem = "not every row is summed alike, or signs decide where terms meet";
       }
     }
     if (problem.empty()) {
