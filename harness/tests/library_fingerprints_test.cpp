@@ -50,15 +50,19 @@ TEST(LibraryFingerprints, OpenBlasIsAnotherForAnotherCore) {
 }
 
 TEST(LibraryFingerprints, OneDnnIsAnotherForAnotherInstructionSet) {
-  EXPECT_EQ(different("gemm/onednn", "gemm/onednn:dtype=f32", "DNNL_MAX_CPU_ISA", {"SSE41", "AVX2"}), 2u);
+  EXPECT_EQ(different("gemm/onednn:dtype=f32", "gemm/onednn:dtype=f32", "DNNL_MAX_CPU_ISA", {"SSE41", "AVX2"}), 2u);
 }
 
-TEST(LibraryFingerprints, AreTheSameInAHundredProcesses) {
-  for (const char* kernel : {"gemm/openblas:dtype=f32", "gemm/onednn", "gemm/simd:dtype=bf16", "reduce/onednn",
-                             "softmax/simd:dtype=f32", "layernorm_residual/simd:dtype=f32"}) {
-    EXPECT_FALSE(fingerprints(kernel, "OMP_DYNAMIC", "false", 100).empty()) << kernel;
-  }
+class AHundredProcesses : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AHundredProcesses, AllTellTheSame) {
+  EXPECT_FALSE(fingerprints(GetParam(), "OMP_DYNAMIC", "false", 100).empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(LibraryFingerprints, AHundredProcesses,
+                         ::testing::Values("gemm/openblas:dtype=f32", "gemm/onednn:dtype=f32", "gemm/simd:dtype=bf16",
+                                           "reduce/onednn", "softmax/simd:dtype=f32",
+                                           "layernorm_residual/simd:dtype=f32"));
 
 }  // namespace
 }  // namespace assay
