@@ -36,6 +36,7 @@ std::string expected_sameness(std::span<const TensorSpec> tensors) {
     if (!t.is_read) continue;
     if (t.elements() == 0) return t.name + " is empty";
     if (forces_sameness(t.fill.generator)) return t.name + " is filled with " + t.fill.generator;
+    if (t.fill.support) return "the case's support leaves few inputs that are not zero";
     any_random = any_random || is_random_generator(t.fill.generator);
   }
   return any_random ? "" : "no input that is read is random";

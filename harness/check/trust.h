@@ -34,8 +34,9 @@ struct OutputMajority {
 };
 
 // The check "trust", over all outputs together. Sameness is not applicable, with the reason, where it is in the nature
-// of the case: an input that is read is empty (k = 0) or forces it (zeros, one-hot, overflow), no random input is read
-// (alpha = 0), an output axis has length 1 (softmax over one column), or there are too few elements.
+// of the case: an input that is read is empty (k = 0) or forces it (zeros, one-hot, overflow), it has a support, no
+// random input is read (alpha = 0), an output axis has length 1 (softmax over one column), or there are too few
+// elements.
 CheckResult trust_check(std::span<const TensorSpec> tensors, std::span<const OutputMajority> outputs);
 
 // Bits with both zeros made one.

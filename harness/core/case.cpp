@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/support.h"
 
 namespace assay {
 namespace {
@@ -61,6 +62,12 @@ FieldValue parse_value(const std::string& op, const FieldSpec& spec, const std::
         throw UsageError("case of " + op + ": field '" + spec.name + "' = '" + text + "' is not one of " +
                          joined(spec.choices));
       }
+      if (spec.canonical == nullptr) break;
+      try {
+        value.text = spec.canonical(text);
+      } catch (const UsageError& e) {
+        throw UsageError("case of " + op + ": field '" + spec.name + "' = '" + text + "': " + e.what());
+      }
       break;
   }
   return value;
@@ -77,7 +84,12 @@ std::vector<FieldSpec> common_fields() {
            .kind = FieldKind::word,
            .doc = "which end of a buffer meets an unmapped page",
            .fallback = "end",
-           .choices = {"end", "start"}}};
+           .choices = {"end", "start"}},
+          {.name = "support",
+           .kind = FieldKind::word,
+           .doc = "input elements that keep their value, all others being zero",
+           .fallback = "all",
+           .canonical = [](std::string_view given) { return Support::parse(given).text(); }}};
 }
 
 std::string print_number(int64_t value) { return std::to_string(value); }

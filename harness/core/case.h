@@ -25,6 +25,8 @@ struct FieldSpec {
   std::optional<std::string> fallback{};  // default, as printed
   std::vector<std::string> choices{};     // words only: what is allowed
   int64_t least = 0;                      // integers only: smallest allowed
+  // Words only: the printed form of what was given. Throws UsageError with what is wrong.
+  std::string (*canonical)(std::string_view given) = nullptr;
 };
 
 struct FieldValue {
@@ -40,6 +42,7 @@ struct FieldValue {
 //   seeds  consecutive seeds judged as one case, 8 or more enable the statistical tier
 //   offset elements by which every tensor's first element lies past its aligned base (misalignment)
 //   place  end: buffers end at an unmapped page; start: they begin at one
+//   support  which input elements keep their value, all others being zero (core/support.h)
 std::vector<FieldSpec> common_fields();
 
 class Case {

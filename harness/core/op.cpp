@@ -49,6 +49,23 @@ std::vector<FieldSpec> Op::all_fields() const {
   return all;
 }
 
+std::vector<TensorSpec> Op::tensors(const Case& c) const {
+  std::vector<TensorSpec> all = own_tensors(c);
+  const Support support = Support::parse(c.word("support"));
+  if (support.all) return all;
+  for (TensorSpec& tensor : all) tensor.fill.support = support.kept_of(tensor.name);
+  return all;
+}
+
+void Op::require(const Case& c) const {
+  const std::vector<TensorSpec> all = own_tensors(c);
+  try {
+    require_within(Support::parse(c.word("support")), all);
+  } catch (const UsageError& e) {
+    throw UsageError("case of " + std::string(name()) + ": field 'support' = '" + c.word("support") + "': " + e.what());
+  }
+}
+
 std::optional<Case> Op::padded(const Case& c) const {
   std::vector<std::pair<std::string, std::string>> changes;
   for (const FieldSpec& field : fields()) {
@@ -59,7 +76,9 @@ std::optional<Case> Op::padded(const Case& c) const {
 }
 
 Case Op::make(const std::vector<std::pair<std::string, std::string>>& given) const {
-  return Case(std::string(name()), all_fields(), given);
+  Case c(std::string(name()), all_fields(), given);
+  if (c.word("support") != "all") require(c);
+  return c;
 }
 
 const Op* OpRegistry::find(std::string_view name) const {

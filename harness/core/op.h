@@ -16,6 +16,7 @@
 #include "core/contract.h"
 #include "core/dtype.h"
 #include "core/probe.h"
+#include "core/support.h"
 
 namespace assay {
 
@@ -26,12 +27,14 @@ std::string_view name_of(Tier tier);
 Tier tier_named(std::string_view name);  // throws UsageError
 
 // How one tensor's elements are made: a named generator (fill/fill.h lists them) and its parameters. Values are a pure
-// function of (fill, seed, tensor name, shape, logical row-major index), rounded to the tensor's dtype.
+// function of (fill, seed, tensor name, shape, logical row-major index), rounded to the tensor's dtype; where there is
+// a support, they are zero but for the elements it keeps.
 struct FillSpec {
   std::string generator = "normal";
-  double scale = 1;  // multiplies the generator's value
-  double shift = 0;  // then added
-  int axis = -1;     // along which a generator's rows run; negative: counted from the last
+  double scale = 1;                      // multiplies the generator's value
+  double shift = 0;                      // then added
+  int axis = -1;                         // along which a generator's rows run; negative: counted from the last
+  std::optional<IndexRanges> support{};  // what keeps its value, by logical index; beyond the last element: nothing
 };
 
 struct TensorSpec {
@@ -130,7 +133,8 @@ class Op {
   // Further ones for every device but a CPU: more blocks than 65535 along any axis of a grid (ci), more than 2^31
   // elements (nightly). No truth golden holds them, since a host's oracle would need hours and hundreds of GiB.
   virtual std::vector<Case> device_cases(Tier) const { return {}; }
-  virtual std::vector<TensorSpec> tensors(const Case& c) const = 0;  // in the order kernels see them
+  // The op's own, in the order kernels see them. Throws UsageError for fields that do not go together.
+  virtual std::vector<TensorSpec> own_tensors(const Case& c) const = 0;
 
   // One Reference per output tensor, in tensor order. `tensors` has every tensor of tensors(c): inputs as filled, inout
   // as before the launch, outputs without data. Same bits on every IEEE machine and for any thread count.
@@ -155,6 +159,11 @@ class Op {
   std::optional<Case> padded(const Case& c) const;
 
   std::vector<FieldSpec> all_fields() const;
+  // Filled as the case's support says, of which what lies beyond a tensor's end counts for nothing: a leading part of a
+  // case has its support.
+  std::vector<TensorSpec> tensors(const Case& c) const;
+  // Throws UsageError where the op does not have the case: tensors(c) throws, or the support lies not within them.
+  void require(const Case& c) const;
   Case make(const std::vector<std::pair<std::string, std::string>>& given) const;
 };
 

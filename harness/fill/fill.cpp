@@ -104,6 +104,20 @@ void fill_runs(const TensorSpec& spec, const FillPlan& plan, std::byte* first, i
   }
 }
 
+// Zero has the bits 0 in every type.
+void zero_all_but(const IndexRanges& kept, const TensorSpec& spec, std::byte* first) {
+  int64_t next = 0;
+  const auto zero_up_to = [&](int64_t end) {
+    for (; next < end; ++next) store_bits(spec.dtype, first, offset_of(spec, next), 0);
+  };
+  for (const IndexRange& range : kept) {
+    if (range.last >= spec.elements()) return zero_up_to(std::min(range.first, spec.elements()));
+    zero_up_to(range.first);
+    next = range.last + 1;
+  }
+  zero_up_to(spec.elements());
+}
+
 using RunFiller = void (*)(const TensorSpec&, const FillPlan&, std::byte*, int64_t, int64_t);
 
 RunFiller run_filler(DType t) {
@@ -156,6 +170,10 @@ FillPlan plan_fill(const FillSpec& spec, uint64_t seed, std::string_view tensor_
 
 double fill_value(const FillSpec& spec, uint64_t seed, std::string_view tensor_name, std::span<const int64_t> shape,
                   DType dtype, int64_t logical_index) {
+  const auto holds = [&](const IndexRange& range) {
+    return range.first <= logical_index && logical_index <= range.last;
+  };
+  if (spec.support && std::ranges::none_of(*spec.support, holds)) return 0;
   return fill_element(plan_fill(spec, seed, tensor_name, shape, dtype), logical_index);
 }
 
@@ -172,6 +190,8 @@ void fill_tensor(const TensorSpec& spec, uint64_t seed, std::byte* first_element
                          runs * (part + 1) / parts);
   }
   filler(spec, plan, first_element, 0, runs / parts);
+  helpers.clear();  // they have ended
+  if (spec.fill.support) zero_all_but(*spec.fill.support, spec, first_element);
 }
 
 const std::vector<std::string>& generator_names() {

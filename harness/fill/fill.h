@@ -61,7 +61,8 @@ enum class Generator : uint8_t {
   probe_steps,
 };
 
-// Everything about one tensor's fill that does not depend on the element; plain data, to be passed to a device.
+// Everything about one tensor's fill that does not depend on the element, but for its support; plain data, to be passed
+// to a device.
 // Generators see a matrix whose rows run along FillSpec::axis; for a last axis the rows are in logical order. A matrix
 // stored transposed, with the axis turned too, has the same elements.
 struct FillPlan {

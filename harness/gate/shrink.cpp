@@ -31,6 +31,9 @@ void steps_towards(int64_t aim, int64_t now, std::vector<std::string>& values) {
   }
 }
 
+// Of inputs that may be left out one by one in a minute.
+constexpr int64_t kMostElements = 4096;
+
 bool is_axis(const FieldSpec& field) { return field.kind == FieldKind::integer && !field.fallback; }
 
 class Shrinking {
@@ -43,6 +46,7 @@ class Shrinking {
     cap_all_axes();
     while (!stopped_ && shrink_each_field()) {
     }
+    shrink_support();
     shrunk_.finished = !stopped_;
     return shrunk_;
   }
@@ -83,11 +87,68 @@ class Shrinking {
     return false;
   }
 
+  struct Element {
+    size_t tensor;
+    int64_t index;
+  };
+
+  // What the support keeps of inputs that are not zero anyway.
+  std::vector<Element> elements_kept(const std::vector<TensorSpec>& tensors) const {
+    const Support support = Support::parse(shrunk_.smallest.word("support"));
+    std::vector<Element> kept;
+    for (size_t t = 0; t < tensors.size(); ++t) {
+      const TensorSpec& tensor = tensors[t];
+      if (tensor.role == Role::output || !tensor.is_read || tensor.fill.generator == "zeros") continue;
+      for (const IndexRange& range : support.kept_of(tensor.name)) {
+        const int64_t last = std::min(range.last, tensor.elements() - 1);
+        if (static_cast<int64_t>(kept.size()) + last - range.first >= kMostElements) return {};
+        for (int64_t i = range.first; i <= last; ++i) kept.push_back({t, i});
+      }
+    }
+    return kept;
+  }
+
+  static std::string support_of(const std::vector<Element>& kept, const std::vector<TensorSpec>& tensors) {
+    Support support{.all = false};
+    for (const Element& e : kept) support.kept[tensors[e.tensor].name].push_back({e.index, e.index});
+    for (auto& [name, ranges] : support.kept) {
+      const auto elements = std::ranges::find(tensors, name, &TensorSpec::name)->elements();
+      ranges = static_cast<int64_t>(ranges.size()) == elements ? IndexRanges{{}} : merged(std::move(ranges));
+    }
+    return support.text();
+  }
+
+  // Delta debugging (Zeller and Hildebrandt, Simplifying and isolating failure-inducing input, 2002) by complements:
+  // elements in so many parts, each left out in turn; none can be: parts half as long.
+  void shrink_support() {
+    const std::vector<TensorSpec> tensors = op_.tensors(shrunk_.smallest);
+    std::vector<Element> kept = elements_kept(tensors);
+    size_t parts = 1;
+    while (!kept.empty() && !stopped_) {
+      bool any = false;
+      for (size_t part = 0; part < parts && !stopped_;) {
+        const auto at = [&](size_t p) { return kept.begin() + static_cast<std::ptrdiff_t>(kept.size() * p / parts); };
+        std::vector<Element> fewer(kept.begin(), at(part));
+        fewer.insert(fewer.end(), at(part + 1), kept.end());
+        const std::string support = support_of(fewer, tensors);
+        if (support.size() > kLongestSupport || !try_out({{"support", support}})) {
+          ++part;
+          continue;
+        }
+        kept = std::move(fewer);
+        any = true;
+        if (--parts == 0) return;
+      }
+      if (!any && parts >= kept.size()) return;
+      parts = std::clamp<size_t>(any ? parts : 2 * parts, 2, std::max<size_t>(kept.size(), 2));
+    }
+  }
+
   bool try_out(const Changes& changes) {
     std::optional<Case> candidate;
     try {
       candidate = shrunk_.smallest.with(changes);
-      op_.tensors(*candidate);
+      op_.require(*candidate);
     } catch (const UsageError&) {
       return false;
     }
@@ -125,7 +186,7 @@ std::optional<Failure> failure_of(const Record& record) {
 
 std::vector<std::string> simpler_values(const FieldSpec& field, const FieldValue& value) {
   std::vector<std::string> values;
-  if (field.name == "dtype") return values;
+  if (field.name == "dtype" || field.name == "support") return values;
   if (field.name == "fill") {
     simpler_fills(value.text, values);
   } else if (field.kind == FieldKind::integer && field.name != "seed") {

@@ -1,5 +1,6 @@
 // A failing case made as small as it gets while it fails the same way: shorter axes, plain attributes and layout,
-// simpler inputs, one seed. Greedy, so that what is left is smallest in every single field, not among all cases.
+// simpler inputs, one seed, and of the inputs few that are not zero. Greedy, so that what is left is smallest in every
+// single field, not among all cases.
 #pragma once
 
 #include <functional>
@@ -23,7 +24,7 @@ std::optional<Failure> failure_of(const Record& record);
 
 // Simpler values of a field that is `value` now, the simplest first: defaults; of numbers, steps on the way there or to
 // 1; of fills, those that show more at a glance. Each is strictly simpler. None for dtype: another type fails another
-// way.
+// way; nor for support, whose values shrink() goes through by itself.
 std::vector<std::string> simpler_values(const FieldSpec& field, const FieldValue& value);
 
 struct Shrunk {
@@ -32,8 +33,12 @@ struct Shrunk {
   bool finished = false;  // false: stopped while simpler ones were left to try
 };
 
+// Supports longer than this are not tried: nobody sees more in them than in all inputs.
+inline constexpr size_t kLongestSupport = 1000;  // characters
+
 // `fails` judges a case, `stop` is asked before each, `smaller` is told of each step. A case that the op does not have
-// (an identity matrix that is not square) is not judged.
+// (an identity matrix that is not square) is not judged. The support comes last, of cases with few enough inputs: with
+// any one element of it zero as well, what is left does not fail.
 Shrunk shrink(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
               const std::function<bool()>& stop, const std::function<void(const Case&)>& smaller);
 

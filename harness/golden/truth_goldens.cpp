@@ -5,9 +5,8 @@
 #include <charconv>
 #include <sstream>
 
-#include "check/poison.h"
 #include "core/error.h"
-#include "fill/fill.h"
+#include "golden/filled_case.h"
 
 namespace assay {
 namespace {
@@ -116,20 +115,8 @@ Truth compute_truth(const Op& op, const Case& c, int threads) {
   TruthBuilder builder;
   for (int64_t i = 0; i < c.integer("seeds"); ++i) {
     const int64_t seed = c.integer("seed") + i;
-    const std::vector<TensorSpec> tensors = op.tensors(c);
-    std::vector<std::vector<std::byte>> contents(tensors.size());
-    std::vector<TensorView> views;
-    for (size_t t = 0; t < tensors.size(); ++t) {
-      const TensorSpec& tensor = tensors[t];
-      if (tensor.role != Role::output) {
-        contents[t].resize(static_cast<size_t>(tensor.span_elements()) * size_of(tensor.dtype));
-        // Content that is not read stays NaN: an oracle that reads it gives itself away.
-        fill_poison(contents[t].data(), contents[t].size(), 0, tensor.dtype, Poison::first);
-        if (tensor.is_read) fill_tensor(tensor, static_cast<uint64_t>(seed), contents[t].data(), threads);
-      }
-      views.push_back({&tensor, tensor.role == Role::output ? nullptr : contents[t].data()});
-    }
-    for (const Reference& reference : op.oracle(c, views, threads)) builder.add(reference);
+    const FilledCase filled(op, c, static_cast<uint64_t>(seed), threads);
+    for (const Reference& reference : op.oracle(c, filled.views(), threads)) builder.add(reference);
   }
   return builder.finish();
 }

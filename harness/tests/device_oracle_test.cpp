@@ -77,6 +77,21 @@ TEST_F(DeviceFill, EveryGeneratorInEveryTypeIsTheHosts) {
   }
 }
 
+TEST_F(DeviceFill, ASupportLeavesWhatItLeavesOnTheHost) {
+  const std::vector<int64_t> shape{3, 37, 50};
+  for (const DType dtype : {DType::f64, DType::bf16, DType::i8}) {
+    for (const IndexRanges& kept : {IndexRanges{}, IndexRanges{{}}, IndexRanges{{0, 0}, {7, 61}, {5549, 5549}},
+                                    IndexRanges{{5000, 9000}}, IndexRanges{{5550, 5551}}}) {
+      expect_same_fill({.name = "t",
+                        .dtype = dtype,
+                        .shape = shape,
+                        .strides = row_major(shape, 5),
+                        .fill = {.scale = 2, .shift = 3, .support = kept}},
+                       7);
+    }
+  }
+}
+
 TEST_F(DeviceFill, AnySeedAndNameAndAnEmptyTensor) {
   const FillSpec normal{};
   expect_same_fill({.name = "a", .shape = {1 << 20}, .strides = {1}, .fill = normal}, 1);

@@ -45,7 +45,7 @@ class FakeOp : public Op {
     if (tier == Tier::smoke) return {};
     return {make({{"m", "3"}, {"n", "2"}, {"dtype", "f32"}}), make({{"m", "70000"}, {"n", "1"}, {"dtype", "f32"}})};
   }
-  std::vector<TensorSpec> tensors(const Case&) const override { return {}; }
+  std::vector<TensorSpec> own_tensors(const Case&) const override { return {}; }
   std::vector<Reference> oracle(const Case&, std::span<const TensorView>, int) const override { return {}; }
   Bounds bounds(const Case&, const Contract&, const Reference&) const override { return {}; }
   std::string cap_violation(const Contract&) const override { return ""; }

@@ -53,7 +53,7 @@ class NoOp : public Op {
   int oracle_version() const override { return 2; }
   std::vector<FieldSpec> fields() const override { return {}; }
   std::vector<Case> cases(Tier) const override { return {}; }
-  std::vector<TensorSpec> tensors(const Case&) const override { return {}; }
+  std::vector<TensorSpec> own_tensors(const Case&) const override { return {}; }
   std::vector<Reference> oracle(const Case&, std::span<const TensorView>, int) const override { return {}; }
   Bounds bounds(const Case&, const Contract&, const Reference&) const override { return {}; }
   std::string cap_violation(const Contract&) const override { return ""; }

@@ -37,7 +37,7 @@ class DoubleOp : public Op {
     return {make({{"n", "5"}}), make({{"n", "5"}, {"place", "start"}}), make({{"n", "5"}, {"offset", "1"}}),
             make({{"n", "7"}, {"dtype", "f16"}, {"seeds", "3"}}), make({{"n", "0"}})};
   }
-  std::vector<TensorSpec> tensors(const Case& c) const override {
+  std::vector<TensorSpec> own_tensors(const Case& c) const override {
     const DType t = dtype_named(c.word("dtype")).value();
     const std::vector<int64_t> shape{c.integer("n")};
     return {{.name = "x", .dtype = t, .shape = shape, .strides = {2}, .fill = {.generator = c.word("fill")}},

@@ -42,27 +42,97 @@ std::string smallest(const std::string& id, const Predicate& fails) {
 TEST(Shrink, KeepsWhatTheFailureNeedsAndNothingElse) {
   const std::string large =
       "gemm:m=129,n=127,k=1000,batch=3,ta=t,beta=0.5,pad_a=3,dtype=f32,seed=9,offset=1,place=start";
-  EXPECT_EQ(smallest(large, [](const Case&) { return true; }), "gemm:m=1,n=1,k=1,dtype=f32,fill=zeros");
+  EXPECT_EQ(smallest(large, [](const Case&) { return true; }), "gemm:m=1,n=1,k=1,dtype=f32,fill=zeros,support=none");
   EXPECT_EQ(smallest(large, [](const Case& c) { return c.integer("k") >= 33; }),
-            "gemm:m=1,n=1,k=33,dtype=f32,fill=zeros");
+            "gemm:m=1,n=1,k=33,dtype=f32,fill=zeros,support=none");
   EXPECT_EQ(smallest(large, [](const Case& c) { return c.real("beta") != 0 && c.word("ta") == "t"; }),
-            "gemm:m=1,n=1,k=1,ta=t,beta=0.5,dtype=f32,fill=zeros");
+            "gemm:m=1,n=1,k=1,ta=t,beta=0.5,dtype=f32,fill=zeros,support=none");
   EXPECT_EQ(smallest(large, [](const Case& c) { return c.integer("batch") > 1 && c.word("fill") == "normal"; }),
-            "gemm:m=1,n=1,k=1,batch=2,dtype=f32");
+            "gemm:m=1,n=1,k=1,batch=2,dtype=f32,support=none");
   EXPECT_EQ(smallest(large, [](const Case& c) { return c.integer("n") % 2 == 1 && c.integer("n") > 16; }),
-            "gemm:m=1,n=17,k=1,dtype=f32,fill=zeros");
+            "gemm:m=1,n=17,k=1,dtype=f32,fill=zeros,support=none");
 }
 
 TEST(Shrink, ShortensAxesTogetherWhereTheFailureTiesThem) {
   EXPECT_EQ(smallest("gemm:m=64,n=64,k=64,dtype=f32",
                      [](const Case& c) { return c.integer("m") == c.integer("n") && c.integer("m") > 5; }),
-            "gemm:m=8,n=8,k=1,dtype=f32,fill=zeros");
+            "gemm:m=8,n=8,k=1,dtype=f32,fill=zeros,support=none");
 }
 
 TEST(Shrink, WalksToNegativeDefaultsFromEitherSide) {
   EXPECT_EQ(smallest("gemm_int8:m=3,n=3,k=3,za=-100,zb=90",
                      [](const Case& c) { return c.integer("za") < -9 && c.integer("zb") > 4; }),
-            "gemm_int8:m=1,n=1,k=1,za=-10,zb=5,fill=ones");
+            "gemm_int8:m=1,n=1,k=1,za=-10,zb=5,fill=ones,support=none");
+}
+
+Support support_of(const Case& c) { return Support::parse(c.word("support")); }
+
+bool keeps(const Case& c, const char* tensor, int64_t index) {
+  const IndexRanges kept = support_of(c).kept_of(tensor);
+  return std::ranges::any_of(kept, [&](const IndexRange& r) { return r.first <= index && index <= r.last; });
+}
+
+TEST(Shrink, LeavesOfTheInputsWhatTheFailureNeeds) {
+  const auto shape_stays = [](const Case& c) {
+    return c.integer("m") == 5 && c.integer("n") == 6 && c.integer("k") == 7;
+  };
+  const auto needs = [&](const Case& c) {
+    return shape_stays(c) && c.word("fill") == "normal" && keeps(c, "a", 3) && keeps(c, "a", 17) && keeps(c, "b", 41);
+  };
+  EXPECT_EQ(smallest("gemm:m=5,n=6,k=7,dtype=f32", needs), "gemm:m=5,n=6,k=7,dtype=f32,support=a.3.17+b.41");
+  // Begun with a support, it goes on from there.
+  EXPECT_EQ(smallest("gemm:m=5,n=6,k=7,dtype=f32,support=a.0-20+b.30-41", needs),
+            "gemm:m=5,n=6,k=7,dtype=f32,support=a.3.17+b.41");
+  // A whole tensor is told by its name alone.
+  EXPECT_EQ(smallest("gemm:m=5,n=6,k=7,dtype=f32",
+                     [&](const Case& c) {
+                       return shape_stays(c) && c.word("fill") == "normal" &&
+                              support_of(c).kept_of("b") == IndexRanges{{}};
+                     }),
+            "gemm:m=5,n=6,k=7,dtype=f32,support=b");
+  // Who needs all of it has no support, nor has who needs more than anyone reads.
+  EXPECT_EQ(smallest("gemm:m=5,n=6,k=7,dtype=f32",
+                     [&](const Case& c) { return shape_stays(c) && c.word("fill") == "normal" && support_of(c).all; }),
+            "gemm:m=5,n=6,k=7,dtype=f32");
+  const Shrunk large = shrunk("reduce:kind=sum,n=5000,dtype=f32",
+                              [](const Case& c) { return c.integer("n") == 5000 && c.word("fill") == "normal"; });
+  EXPECT_TRUE(support_of(large.smallest).all) << "too many to go through";
+}
+
+TEST(Shrink, NoElementOfTheSupportCanBeLeftOut) {
+  constexpr uint64_t kSeed = 20261203;
+  std::mt19937_64 random(kSeed);
+  for (int round = 0; round < 100; ++round) {
+    const auto n = static_cast<int64_t>(2 + random() % 150);
+    const Case start = ops().parse_case("reduce:kind=sum,n=" + std::to_string(n) + ",dtype=f32");
+    // Fails with any two of each of some sets of elements.
+    std::vector<std::vector<int64_t>> sets(1 + random() % 3);
+    for (auto& set : sets) {
+      for (uint64_t left = 2 + random() % 4; left > 0; --left) set.push_back(static_cast<int64_t>(random()) % n);
+    }
+    const auto fails = [&](const Case& c) {
+      return c.integer("n") == n && c.word("fill") == "normal" && std::ranges::all_of(sets, [&](const auto& set) {
+               return std::ranges::count_if(set, [&](int64_t i) { return keeps(c, "x", i); }) >= 2;
+             });
+    };
+    if (!fails(start)) continue;
+    const Case end = shrunk(start.id(), fails).smallest;
+    std::vector<int64_t> kept;
+    for (int64_t i = 0; i < n; ++i) {
+      if (keeps(end, "x", i)) kept.push_back(i);
+    }
+    ASSERT_FALSE(kept.empty());
+    for (const int64_t out : kept) {
+      Support fewer{.all = false};
+      IndexRanges ranges;
+      for (const int64_t i : kept) {
+        if (i != out) ranges.push_back({i, i});
+      }
+      fewer.kept["x"] = merged(ranges);
+      EXPECT_FALSE(fails(end.with({{"support", fewer.text()}})))
+          << "seed " << kSeed << ": " << end.id() << " without " << out;
+    }
+  }
 }
 
 TEST(Shrink, WhatStopsItKeepsTheSmallestSoFar) {

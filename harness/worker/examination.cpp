@@ -423,6 +423,9 @@ class Examination : public Steps {
   }
 
   void sensitivity() {
+    if (case_.word("support") != "all") {
+      return sheet_.set("sensitivity", Outcome::not_applicable, "what meets zeros alone changes nothing");
+    }
     const std::vector<Sensitivity> perturbations = op_.sensitivities(case_);
     int seen = 0;
     std::string refused;

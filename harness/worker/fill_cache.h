@@ -33,6 +33,7 @@ class FillCache {
     std::string key = t.name + " " + std::string(name_of(t.dtype)) + " " + t.fill.generator + " " +
                       print_number(t.fill.scale) + " " + print_number(t.fill.shift) + " " +
                       std::to_string(t.fill.axis) + " " + std::to_string(seed);
+    if (t.fill.support) key += " " + Support{.all = false, .kept = {{"kept", *t.fill.support}}}.text();
     for (size_t axis = 0; axis < t.shape.size(); ++axis) {
       key += " " + std::to_string(t.shape[axis]) + "/" + std::to_string(t.strides[axis]);
     }

@@ -75,7 +75,7 @@ class BiasGelu final : public Op {
                      {Tier::nightly, "rows=32771,cols=65537,form=tanh,dtype=bf16"}});
   }
 
-  std::vector<TensorSpec> tensors(const Case& c) const override {
+  std::vector<TensorSpec> own_tensors(const Case& c) const override {
     const gelu::Fill fill =
         is_probe(c) ? gelu::Fill{"", {.generator = c.word("fill")}, {"zeros"}} : fill_named(gelu::fills(), c);
     const DType type = dtype_of(c);

@@ -113,7 +113,7 @@ class GemmOp final : public Op {
                      {Tier::nightly, "m=46351,n=46352,k=16,tb=t,out=bf16,dtype=e4m3"}});
   }
 
-  std::vector<TensorSpec> tensors(const Case& c) const override {
+  std::vector<TensorSpec> own_tensors(const Case& c) const override {
     const int64_t batch = c.integer("batch"), m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
     const DType dtype = dtype_named(c.word("dtype")).value(), out = output_dtype(c);
     require_exact_scalar(c, "alpha", dtype);

@@ -117,7 +117,7 @@ class GemmInt8Op final : public Op {
                      {Tier::nightly, "m=131101,n=8,k=16411,za=5,zb=-3,zy=7,fill=int8_full"}});
   }
 
-  std::vector<TensorSpec> tensors(const Case& c) const override {
+  std::vector<TensorSpec> own_tensors(const Case& c) const override {
     for (const char* name : {"za", "zb", "zy"}) require_zero_point(c, name);
     const int64_t m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
     const int64_t longest = 2147483647 / (reach(c.integer("za")) * reach(c.integer("zb")));

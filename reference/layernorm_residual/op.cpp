@@ -113,7 +113,7 @@ class LayernormResidual final : public Op {
         {{Tier::ci, "rows=1048583,cols=5,dtype=bf16"}, {Tier::nightly, "rows=262147,cols=8195,dtype=bf16"}});
   }
 
-  std::vector<TensorSpec> tensors(const Case& c) const override {
+  std::vector<TensorSpec> own_tensors(const Case& c) const override {
     if (!(c.real("eps") >= 0x1p-126 && c.real("eps") <= 0x1p100)) {
       throw UsageError("case of layernorm_residual: field 'eps' = '" + c.word("eps") +
                        "' is not a positive normal f32 number; give one such as 1e-05");

@@ -52,7 +52,7 @@ class ReduceOp final : public Op {
                      {Tier::nightly, "kind=max,outer=32771,n=2,inner=65537,dtype=bf16"}});
   }
 
-  std::vector<TensorSpec> tensors(const Case& c) const override {
+  std::vector<TensorSpec> own_tensors(const Case& c) const override {
     const DType dtype = dtype_named(c.word("dtype")).value();
     const std::vector<int64_t> x{c.integer("outer"), c.integer("n"), c.integer("inner")};
     const std::vector<int64_t> y{x[0], x[2]};

@@ -84,7 +84,7 @@ class Softmax final : public Op {
                      {Tier::nightly, "rows=1048583,cols=2049,scale=0.125,dtype=f16"}});
   }
 
-  std::vector<TensorSpec> tensors(const Case& c) const override {
+  std::vector<TensorSpec> own_tensors(const Case& c) const override {
     if (!std::isfinite(c.real("scale"))) {
       throw UsageError("case of softmax: field 'scale' = '" + c.word("scale") + "' is not finite");
     }
