@@ -8,6 +8,7 @@
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "core/error.h"
+#include "gate/bundle.h"
 #include "gate/filter.h"
 #include "gate/nearest.h"
 
@@ -52,6 +53,9 @@ class Lent : public Judge {
   }
   Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
     return unless_it_dies([&] { return (*judge_)->probe(kernel, c, output, fresh); });
+  }
+  Contract plan_contract(const KernelInfo& kernel, const Case& c) override {
+    return unless_it_dies([&] { return (*judge_)->plan_contract(kernel, c); });
   }
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) override {
     unless_it_dies([&] { (*judge_)->sample(kernel, c, plan, record); });
@@ -113,6 +117,39 @@ Record OneCase::judge(const Case& c) const {
   if (run_plan(job).stopped) return {};
   if (records.size() != 1) throw Error(std::to_string(records.size()) + " records of one case");
   return std::move(records[0]);
+}
+
+const KernelInfo& OneCase::info() const {
+  const auto is_it = [&](const KernelInfo& k) { return k.op == asked_.op() && k.name == kernel_; };
+  const auto found = std::ranges::find_if(loaded_.kernels, is_it);
+  if (found == loaded_.kernels.end()) throw Error("no kernel " + kernel_);
+  return *found;
+}
+
+// The kernel's own where it makes no plan: then there is no answer to hold against a bound.
+Contract OneCase::contract_in_force(const Case& c) const {
+  try {
+    const std::unique_ptr<Judge> judge = start_();
+    load_steadily(*judge, info().module);
+    return judge->plan_contract(info(), c);
+  } catch (const std::runtime_error&) {
+    return info().contract;
+  }
+}
+
+std::string OneCase::write_bundle(const Case& c, const Record& record, const std::filesystem::path& folder) const {
+  const JudgeSettings settings = limited(judge_settings(options_), policy_);
+  const Contract contract = contract_in_force(c);
+  const BundleOf what{.op = op(),
+                      .failing = c,
+                      .kernel = info(),
+                      .contract = contract,
+                      .record = record,
+                      .threads = settings.threads,
+                      .deadline_seconds = settings.deadline_seconds,
+                      .library_path = settings.library_path};
+  assay::write_bundle(what, folder);
+  return why_not_shown(what);
 }
 
 }  // namespace assay

@@ -23,8 +23,14 @@ class OneCase {
   const Case& asked() const { return asked_; }
   // Of no meaning where interrupt_signal() says that it was cut short. The judge stays for the next case.
   Record judge(const Case& c) const;
+  // A case that was judged so, as a file that shows it without Assay (gate/bundle.h), in a new folder. Why the file
+  // does not show that very failure, or empty. Throws UsageError when there can be no file.
+  std::string write_bundle(const Case& c, const Record& record, const std::filesystem::path& folder) const;
 
  private:
+  const KernelInfo& info() const;
+  Contract contract_in_force(const Case& c) const;
+
   Options options_;
   Trees trees_;
   Policy policy_;

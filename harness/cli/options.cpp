@@ -145,6 +145,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   shrink->add_option("id", o.id, "kernel id of a case that fails")->required();
   shrink->add_option("--seconds", o.seconds, "to stop after, with the smallest found so far")
       ->check(CLI::Range(0.0, 86400.0));
+  shrink->add_option("--out", o.out,
+                     "new folder for a file that shows the failure without Assay; default runs/shrunk-<time>");
   add_sanitizer(shrink);
   CLI::App* selftest = command("selftest", "what the checks are worth: seeded faults, and kernels without any", kJson);
   selftest->add_option("--faults", o.faults, "their folder; default mutants/ of the build")

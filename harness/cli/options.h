@@ -22,7 +22,7 @@ struct Options {
   Tier tier = Tier::smoke;
   std::string device = "cpu";
   std::string sanitizer;      // tool of compute-sanitizer; empty: none
-  std::filesystem::path out;  // empty: runs/<time>-<tier> below the root
+  std::filesystem::path out;  // empty: runs/<time>-<tier> below the root, of shrink runs/shrunk-<time>
   Shard shard;
   std::string shard_text;
   std::filesystem::path resume;

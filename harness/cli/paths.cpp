@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 
 #include "core/error.h"
@@ -60,6 +61,18 @@ fs::path source_root(const Options& options) {
     throw UsageError("--root " + root.string() + ": has no ci/policy; give the source tree of assay");
   }
   return root;
+}
+
+fs::path fresh_folder(const fs::path& root, const std::string& before, const std::string& after) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc);
+  const fs::path first = root / "runs" / (before + text + after);
+  fs::path out = first;
+  for (int i = 2; fs::exists(out); ++i) out = first.string() + "." + std::to_string(i);
+  return out;
 }
 
 std::vector<fs::path> module_files(const Options& options) {

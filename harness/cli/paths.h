@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "cli/options.h"
@@ -15,6 +16,10 @@ std::filesystem::path program(const char* name);
 
 // The source tree: --root, else the one this program was built from. Throws UsageError when it has no ci/policy.
 std::filesystem::path source_root(const Options& options);
+
+// runs/BEFORE<time>AFTER below the root, with a number behind it where that is there already: for a command to make.
+std::filesystem::path fresh_folder(const std::filesystem::path& root, const std::string& before,
+                                   const std::string& after);
 
 // The modules a command is about, absolute and in name order. Throws UsageError when there are none.
 std::vector<std::filesystem::path> module_files(const Options& options);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <ctime>
 #include <optional>
 #include <set>
 
@@ -30,18 +29,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path default_out(const Options& options, const fs::path& root) {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc);
-  const fs::path first = root / "runs" / (std::string(text) + "-" + std::string(name_of(options.tier)));
-  fs::path out = first;
-  for (int i = 2; fs::exists(out); ++i) out = first.string() + "." + std::to_string(i);
-  return out;
-}
 
 // runs/latest points to the run that began last with the default --out; replaced whole, so that it always points.
 void point_latest_to(const fs::path& run) {
@@ -209,8 +196,9 @@ int run_command(const Options& given) {
   const Setting setting = set_up(goes_on ? resumed(given) : given);
   const Options& options = setting.options;
   const fs::path out = !options.resume.empty() ? options.resume
-                       : !options.out.empty()  ? options.out
-                                               : default_out(options, setting.trees.root);
+                       : !options.out.empty()
+                           ? options.out
+                           : fresh_folder(setting.trees.root, "", "-" + std::string(name_of(options.tier)));
   const KernelPlatforms platforms = platforms_of(options, setting.loaded);
   const Goldens goldens(setting.trees.golden(), setting.ops, platforms);
   goldens.require_truth(setting.trees.ops_with_truth(setting.plan));

@@ -1,19 +1,35 @@
-// shrink: the smallest case that fails as the given one does. Leaves no run behind.
+// shrink: the smallest case that fails as the given one does, and a file that shows it without Assay. Leaves no run
+// behind.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/one_case.h"
+#include "cli/paths.h"
 #include "core/error.h"
+#include "gate/bundle.h"
 #include "gate/shrink.h"
 #include "record/json_text.h"
 #include "record/verdict.h"
 
 namespace assay {
 namespace {
+
+namespace fs = std::filesystem;
+
+struct Result {
+  Record record;  // of the smallest case
+  Shrunk shrunk;
+  int64_t output_elements = 0;
+  double seconds = 0;
+  fs::path bundle;        // empty: none
+  std::string no_bundle;  // why
+  std::string not_shown;  // why the bundle does not show this failure; empty: it does
+};
 
 int64_t elements_written(const Op& op, const Case& c) {
   int64_t elements = 0;
@@ -23,56 +39,120 @@ int64_t elements_written(const Op& op, const Case& c) {
   return elements;
 }
 
-void print_lines(const Record& record, const Shrunk& shrunk, const Op& op, double seconds) {
+int64_t elements(const Op& op, const Case& c) {
+  int64_t all = 0;
+  for (const TensorSpec& tensor : op.tensors(c)) all += tensor.elements();
+  return all;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// What judging a case will take, by its elements: as many a second as in the slowest large case so far.
+class Pace {
+ public:
+  void note(int64_t elements, double seconds) {
+    constexpr int64_t kLarge = 1 << 16;  // below, a case costs what it costs whatever its size
+    if (elements >= kLarge) each_ = std::max(each_, seconds / static_cast<double>(elements));
+  }
+  double expected(int64_t elements) const { return each_ * static_cast<double>(elements); }
+
+ private:
+  double each_ = 0;
+};
+
+void print_lines(const Result& result) {
+  const Record& record = result.record;
   fmt::print("\n{}  {}\n", word_of(record.verdict), record.reason);
-  fmt::print("{} output elements; {} cases judged in {:.1f} s{}\n", elements_written(op, shrunk.smallest),
-             shrunk.judged, seconds, shrunk.finished ? "" : ", not finished: there may be a smaller one");
+  fmt::print("{} output elements; {} cases judged in {:.1f} s{}\n", result.output_elements, result.shrunk.judged,
+             result.seconds, result.shrunk.finished ? "" : ", not finished: there may be a smaller one");
+  if (result.bundle.empty()) {
+    fmt::print("  no file that shows it: {}\n", result.no_bundle);
+  } else {
+    fmt::print("  shown without Assay by: {}\n", result.bundle.string());
+    if (!result.not_shown.empty()) fmt::print("  but {}\n", result.not_shown);
+  }
   fmt::print("  owner: {}\n  {}\n", record.owner.empty() ? "unknown" : record.owner, record.repro);
 }
 
-void print_document(const Record& record, const Shrunk& shrunk, const Op& op, double seconds) {
-  fmt::print("{}\n", print_json({{"kernel_id", record.kernel_id},
-                                 {"verdict", word_of(record.verdict)},
-                                 {"reason", record.reason},
-                                 {"repro", record.repro},
-                                 {"output_elements", elements_written(op, shrunk.smallest)},
-                                 {"cases_judged", shrunk.judged},
-                                 {"seconds", seconds},
-                                 {"finished", shrunk.finished}},
+void print_document(const Result& result) {
+  fmt::print("{}\n", print_json({{"kernel_id", result.record.kernel_id},
+                                 {"verdict", word_of(result.record.verdict)},
+                                 {"reason", result.record.reason},
+                                 {"repro", result.record.repro},
+                                 {"output_elements", result.output_elements},
+                                 {"cases_judged", result.shrunk.judged},
+                                 {"seconds", result.seconds},
+                                 {"finished", result.shrunk.finished},
+                                 {"bundle", result.bundle.string()},
+                                 {"no_bundle", result.no_bundle},
+                                 {"not_shown", result.not_shown}},
                                 1));
+}
+
+void add_bundle(const OneCase& one, const Options& options, Result& result) {
+  result.no_bundle = interrupt_signal() != 0 ? "interrupted" : too_large_to_bundle(one.op(), result.shrunk.smallest);
+  if (!result.no_bundle.empty()) return;
+  const fs::path folder = options.out.empty() ? fresh_folder(source_root(options), "shrunk-", "") : options.out;
+  try {
+    result.not_shown = one.write_bundle(result.shrunk.smallest, result.record, folder);
+    result.bundle = folder;
+  } catch (const UsageError& e) {
+    result.no_bundle = e.what();  // what was found is told all the same
+  }
 }
 
 }  // namespace
 
 int shrink_command(const Options& options) {
-  using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  const auto seconds = [start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  const OneCase one(options);
-  Record smallest = one.judge(one.asked());
-  if (interrupt_signal() != 0) return 128 + interrupt_signal();
-  const std::optional<Failure> failure = failure_of(smallest);
-  if (!failure) {
-    throw UsageError("shrink: " + smallest.kernel_id + " does not fail: " + std::string(word_of(smallest.verdict)) +
-                     (smallest.reason.empty() ? "" : ", " + smallest.reason));
+  if (std::error_code error; !options.out.empty() && fs::exists(options.out, error)) {
+    throw UsageError("--out " + options.out.string() + ": is there already; choose a folder that is not");
   }
-  const auto fails = [&](const Case& c) {
+  const OneCase one(options);
+  Pace pace;
+  const auto judged = [&](const Case& c) {
+    const auto begin = Clock::now();
     Record record = one.judge(c);
+    pace.note(elements(one.op(), c), seconds_since(begin));
+    return record;
+  };
+  Result result{.record = judged(one.asked())};
+  if (interrupt_signal() != 0) return 128 + interrupt_signal();
+  const std::optional<Failure> failure = failure_of(result.record);
+  if (!failure) {
+    const Record& record = result.record;
+    throw UsageError("shrink: " + record.kernel_id + " does not fail: " + std::string(word_of(record.verdict)) +
+                     (record.reason.empty() ? "" : ", " + record.reason));
+  }
+  bool any_too_slow = false;
+  const auto fails = [&](const Case& c) {
+    if (seconds_since(start) + pace.expected(elements(one.op(), c)) > options.seconds) {
+      any_too_slow = true;  // smaller ones may still be tried
+      return false;
+    }
+    if (failure->check == "sensitivity" && c.word("support") != "all") return false;  // is not asked there
+    Record record = judged(c);
     if (interrupt_signal() != 0 || failure_of(record) != failure) return false;
-    smallest = std::move(record);
+    result.record = std::move(record);
     return true;
   };
-  const auto stop = [&] { return interrupt_signal() != 0 || seconds() > options.seconds; };
+  const auto stop = [&] { return interrupt_signal() != 0 || seconds_since(start) > options.seconds; };
   const auto print_id = [&](const Case& c) {
     if (options.json) return;
     fmt::print("{}\n", c.kernel_id(one.kernel()));
     std::fflush(stdout);
   };
   print_id(one.asked());
-  Shrunk shrunk = shrink(one.op(), one.asked(), fails, stop, print_id);
-  if (interrupt_signal() != 0) shrunk.finished = false;  // the last case was cut short
-  (options.json ? print_document : print_lines)(smallest, shrunk, one.op(), seconds());
-  return interrupt_signal() != 0 ? 128 + interrupt_signal() : exit_code_of(smallest.verdict);
+  result.shrunk = shrink(one.op(), one.asked(), fails, stop, print_id);
+  // An interruption cuts the last case short.
+  if (interrupt_signal() != 0 || any_too_slow) result.shrunk.finished = false;
+  result.seconds = seconds_since(start);
+  result.output_elements = elements_written(one.op(), result.shrunk.smallest);
+  add_bundle(one, options, result);
+  (options.json ? print_document : print_lines)(result);
+  return interrupt_signal() != 0 ? 128 + interrupt_signal() : exit_code_of(result.record.verdict);
 }
 
 }  // namespace assay

@@ -13,6 +13,7 @@ class JudgeProcess : public Judge {
   Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
     return client_.probe(kernel, c, output, fresh);
   }
+  Contract plan_contract(const KernelInfo& kernel, const Case& c) override { return client_.plan_contract(kernel, c); }
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) override {
     client_.sample(kernel, c, plan, record);
   }

@@ -18,6 +18,7 @@ class Judge {
   virtual std::vector<KernelInfo> load(const std::filesystem::path& module) = 0;
   virtual Record check(const KernelInfo& kernel, const Case& c) = 0;
   virtual Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) = 0;
+  virtual Contract plan_contract(const KernelInfo& kernel, const Case& c) = 0;
   virtual void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) = 0;
   virtual std::vector<LoadedLibrary> libraries() = 0;
 };

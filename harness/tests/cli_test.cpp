@@ -61,7 +61,11 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"repro", "reduce/bad:kind=sum,n=7,dtype=f*", "--module", good}, "is not one kernel id"},
       {{"check", "--module", good, "--filter", "reduce:n=99999999999999999999"}, "is too large"},
       {{"repro", "reduce:kind=sum,n=7,dtype=f32", "--module", good}, "is not one kernel id"},
+      {{"repro", kCase + ",support=x.7", "--module", good}, "x has no element 7; it has 7, from 0 on"},
+      {{"repro", kCase + ",support=z", "--module", good}, "there is no input 'z' that is read; there are x"},
+      {{"check", "--module", good, "--filter", kCase + ",support=x.3-1"}, "'3-1' in 'x.3-1' runs backwards"},
       {{"shrink"}, "id is required"},
+      {{"shrink", kCase, "--module", good, "--out", folder.string()}, "is there already"},
       {{"shrink", "reduce/bad:kind=max,n=7", "--module", good},
        "shrink: 'reduce/bad:kind=max,n=7' is not one kernel id: it lacks dtype"},
       {{"shrink", kCase, "--module", good}, kCase + " does not fail: pass"},
@@ -161,7 +165,7 @@ TEST_F(Cli, AFailureShrinksToTheSmallestCaseWithAReproThatReproducesIt) {
   const std::string large = "reduce/bad:kind=max,outer=7,n=33,inner=5,dtype=f32,offset=1",
                     smallest = "reduce/bad:kind=max,n=1,dtype=f32,fill=zeros";
   for (const char* name : {"last_unwritten", "segfault", "exit_mid_case"}) {
-    const ProgramEnd end = assay({"shrink", large, "--module", module(name)});
+    const ProgramEnd end = assay({"shrink", large, "--module", module(name), "--out", (folder / name).string()});
     EXPECT_EQ(end.status, 1) << end.output;
     EXPECT_THAT(end.output, AllOf(StartsWith(large + "\n"), HasSubstr("\n" + smallest + "\n"), HasSubstr("owner: ")));
     const size_t begin = end.output.find(kAssay + " repro '" + smallest + "'");
@@ -170,13 +174,14 @@ TEST_F(Cli, AFailureShrinksToTheSmallestCaseWithAReproThatReproducesIt) {
     EXPECT_EQ(again.status, 1) << again.output;
     EXPECT_THAT(again.output, StartsWith(smallest + "\n"));
   }
-  const ProgramEnd told = assay({"shrink", large, "--module", module("last_unwritten"), "--json"});
+  const ProgramEnd told = assay({"shrink", large, "--module", module("last_unwritten"), "--json", "--out", run});
   const nlohmann::json document = nlohmann::json::parse(told.output);
   EXPECT_EQ(document.at("kernel_id"), smallest);
   EXPECT_EQ(document.at("verdict"), "memory");
   EXPECT_EQ(document.at("output_elements"), 1);
   EXPECT_EQ(document.at("finished"), true);
-  const ProgramEnd stopped = assay({"shrink", large, "--module", module("last_unwritten"), "--seconds", "0"});
+  const ProgramEnd stopped = assay({"shrink", large, "--module", module("last_unwritten"), "--seconds", "0", "--out",
+                                    (folder / "stopped").string()});
   EXPECT_EQ(stopped.status, 1) << stopped.output;
   EXPECT_THAT(stopped.output, AllOf(HasSubstr("not finished"), HasSubstr(" repro '" + large + "'")));
 }

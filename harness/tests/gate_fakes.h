@@ -140,6 +140,8 @@ class FakeJudge : public Judge {
 
   Probed probe(const KernelInfo&, const Case&, const std::string&, bool) override { return {{}, "no probes here", ""}; }
 
+  Contract plan_contract(const KernelInfo& kernel, const Case&) override { return kernel.contract; }
+
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan&, Record& record) override {
     const std::string id = c.kernel_id(kernel.name);
     script_->sampled.push_back(id);

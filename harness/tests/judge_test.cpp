@@ -61,6 +61,7 @@ constexpr Row kRows[] = {
     Row{"keep_pointer", Verdict::memory, "wrote"},
     Row{"first_time_only", Verdict::wrong, "accuracy"},
     Row{"pointer_cache", Verdict::wrong, "accuracy"},
+    Row{"drop_last", Verdict::wrong, "accuracy"},
     Row{"trust_workspace", Verdict::wrong, "accuracy"},
     Row{"swallow_nan", Verdict::wrong, "accuracy", kNaN},
     Row{"ignore_input", Verdict::wrong, "accuracy"},

@@ -11,6 +11,9 @@
 
 namespace assay {
 
+// A case is launched over inputs of its seed plus this before it is over its own: far from the seeds that cases use.
+inline constexpr uint64_t kStaleSeed = 1000003;
+
 struct Court {
   const JudgeSettings* settings;
   Subject* first;

@@ -85,6 +85,7 @@ class Judge {
     const std::string what = message.at("do");
     if (what == "load") return load(message.at("module"));
     if (what == "check") return check(message);
+    if (what == "plan") return plan(message);
     if (what == "sample") return sample(message);
     if (what == "probe") return probe(message);
     if (what == "libraries") return libraries();
@@ -218,6 +219,17 @@ class Judge {
       return content.bytes();
     }
     throw Error("probe: '" + name + "' is no output");
+  }
+
+  json plan(const json& message) {
+    const KernelInfo& info = kernel(message);
+    turn_to(info.module.string());
+    const Case c = ops_.parse_case(message.at("case").get<std::string>());
+    const Op& op = ops_.named(info.op);
+    const Trial::Setting setting{.threads = settings_.threads, .offset = c.integer("offset")};
+    const Trial trial(first_, memory(), laboratory(op, c), info, op, c, setting);
+    if (!trial.refusal().empty()) throw Error("refused: " + trial.refusal());
+    return {{"contract", to_json(trial.contract())}};
   }
 
   json sample(const json& message) {

@@ -101,6 +101,10 @@ Probed JudgeClient::probe(const KernelInfo& kernel, const Case& c, const std::st
   return probed;
 }
 
+Contract JudgeClient::plan_contract(const KernelInfo& kernel, const Case& c) {
+  return contract_from_json(impl_->ask(naming("plan", kernel, c)).at("contract"));
+}
+
 void JudgeClient::sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) {
   json message = naming("sample", kernel, c);
   message["warm"] = plan.warm_samples;

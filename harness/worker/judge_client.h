@@ -82,6 +82,10 @@ class JudgeClient {
   // of its own.
   Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh = false);
 
+  // The contract in force for the plan of a case, as the worker reports it: the kernel's own, or the one of the kernel
+  // that a dispatcher chose. Throws Error when there is no plan: it is refused, or making it fails.
+  Contract plan_contract(const KernelInfo& kernel, const Case& c);
+
   // Latency of a case whose record passed: fills `record.latency`. Never called for one that did not.
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record);
 
