@@ -111,6 +111,7 @@ int shrink_command(const Options& options) {
     throw UsageError("--out " + options.out.string() + ": is there already; choose a folder that is not");
   }
   const OneCase one(options);
+  const double budget = 0.9 * options.seconds;  // the rest is for the file
   Pace pace;
   const auto judged = [&](const Case& c) {
     const auto begin = Clock::now();
@@ -128,7 +129,7 @@ int shrink_command(const Options& options) {
   }
   bool any_too_slow = false;
   const auto fails = [&](const Case& c) {
-    if (seconds_since(start) + pace.expected(elements(one.op(), c)) > options.seconds) {
+    if (seconds_since(start) + pace.expected(elements(one.op(), c)) > budget) {
       any_too_slow = true;  // smaller ones may still be tried
       return false;
     }
@@ -138,7 +139,7 @@ int shrink_command(const Options& options) {
     result.record = std::move(record);
     return true;
   };
-  const auto stop = [&] { return interrupt_signal() != 0 || seconds_since(start) > options.seconds; };
+  const auto stop = [&] { return interrupt_signal() != 0 || seconds_since(start) > budget; };
   const auto print_id = [&](const Case& c) {
     if (options.json) return;
     fmt::print("{}\n", c.kernel_id(one.kernel()));
