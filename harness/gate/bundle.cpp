@@ -25,9 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // What bundle_program.h looks at.
-constexpr std::array<std::string_view, 13> kShown{
-    "contract", "launch",   "fallback",     "unwritten",      "guards",       "inputs",    "accuracy",
-    "fresh",    "same-run", "same-threads", "same-alignment", "same-padding", "same-batch"};
+constexpr std::array<std::string_view, 16> kShown{"same-content", "same-address",   "same-crowd",   "contract",
+                                                  "launch",       "fallback",       "unwritten",    "guards",
+                                                  "inputs",       "accuracy",       "fresh",        "same-run",
+                                                  "same-threads", "same-alignment", "same-padding", "same-batch"};
 
 // A string literal.
 std::string c_string(std::string_view text) {
@@ -212,20 +213,28 @@ struct Relation {
   const char* how;
   const char* promise;
   std::optional<Case> related;
+  bool has_same_answer = false;
 };
+
+// The contract may ask for aligned tensors.
+std::optional<Case> one_element_further(const BundleOf& what) {
+  const Case there = what.failing.with({{"offset", print_number(what.failing.integer("offset") + 1)}});
+  return unclaimed(what.kernel.contract, there).empty() ? std::optional(there) : std::nullopt;
+}
 
 // What the judge also asks of a case (worker/examination.cpp).
 std::string related_of(const BundleOf& what) {
   std::string calls, list = "const std::vector<Related> kRelated = {\n";
   int number = 0;
   for (const Relation& r :
-       {Relation{"same-padding", "with longer rows", "ASSAY_SAME_PADDING", what.op.padded(what.failing)},
+       {Relation{"same-alignment", "one element further", "ASSAY_SAME_ALIGNMENT", one_element_further(what), true},
+        Relation{"same-padding", "with longer rows", "ASSAY_SAME_PADDING", what.op.padded(what.failing)},
         Relation{"same-batch", "alone", "ASSAY_SAME_BATCH", what.op.leading_part(what.failing)}}) {
     if (!r.related) continue;
     const std::string call = fmt::format("_{}", ++number);
     calls += call_of(what, *r.related, call);
-    list += fmt::format("    {{{{fields{0}, tensors{0}, rounds{0}}}, {1}, {2}, {3}}},\n", call, c_string(r.check),
-                        c_string(r.how), has_leading_inputs(what, *r.related) ? r.promise : "0");
+    list += fmt::format("    {{{{fields{0}, tensors{0}, rounds{0}}}, {1}, {2}, {3}, {4}}},\n", call, c_string(r.check),
+                        c_string(r.how), has_leading_inputs(what, *r.related) ? r.promise : "0", r.has_same_answer);
   }
   return calls + list + "};\n";
 }
