@@ -1,6 +1,7 @@
 // check, bench and gate: plan, run, reconcile, report. The three differ in what is planned and in the gate's findings.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -152,8 +153,9 @@ RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& f
   return run_plan(job);
 }
 
-// Of every kernel that a gate from tier ci on judges, in the run's folder as soon as a kernel's are taken. Those that a
-// run which was interrupted has taken stay. Nothing when stopped.
+// Of every kernel that a gate from tier ci on judges, in the run's folder as soon as a kernel's are taken. One that the
+// policy spares the tier's cases, because each costs it seconds, is spared this too: judged by those of the smoke tier,
+// it has none. Those that a run which was interrupted has taken stay. Nothing when stopped.
 std::optional<std::vector<Fingerprint>> fingerprints_of(const Setting& setting, const KernelPlatforms& platforms,
                                                         const fs::path& out, bool goes_on) {
   const Options& options = setting.options;
@@ -165,6 +167,10 @@ std::optional<std::vector<Fingerprint>> fingerprints_of(const Setting& setting, 
   for (const Fingerprint& fingerprint : all) taken.insert(fingerprint.id());
   FingerprintJob job;
   job.kernels = planned_kernels(setting.plan);
+  std::erase_if(job.kernels, [&](const KernelInfo& kernel) {
+    const auto is_it = [&](const LeftOut& one) { return one.kernel == kernel.op + "/" + kernel.name; };
+    return std::any_of(setting.plan.left_out.begin(), setting.plan.left_out.end(), is_it);
+  });
   job.ops = &setting.ops;
   job.start_judge = setting.loaded.start_judge;
   job.stop_asked = [] { return interrupt_signal() != 0; };

@@ -32,7 +32,7 @@ class Examination : public Steps {
 
   Record run() {
     try {
-      if (contract_allows()) all_checks();
+      if (std::optional<Trial> trial = accepted()) all_checks(*trial);
     } catch (const ProcessLost& lost) {
       lose(lost);
     } catch (const ContractBroken& broken) {
@@ -57,24 +57,25 @@ class Examination : public Steps {
  private:
   // ---- what the contract says ----
 
-  bool contract_allows() {
+  // The case planned, where contract, op and kernel agree that it is to be judged.
+  std::optional<Trial> accepted() {
     unreached_ = "the contract check failed";
     if (const std::string why = op_.cap_violation(kernel_.contract); !why.empty()) {
-      return refuse("the op does not allow this contract: " + why);
+      return refused("the op does not allow this contract: " + why);
     }
     if (const std::string mistake = domain_mistake(kernel_.contract, op_.all_fields()); !mistake.empty()) {
-      return refuse(mistake);
+      return refused(mistake);
     }
     std::string not_claimed;
     try {
       not_claimed = unclaimed(kernel_.contract, case_);
     } catch (const UsageError& e) {
-      return refuse(e.what());
+      return refused(e.what());
     }
-    const Trial trial = plan(*court_.first, case_, setting_);
+    Trial trial = plan(*court_.first, case_, setting_);
     if (!trial.refusal().empty()) {
       if (trial.available() && not_claimed.empty()) {
-        return refuse("claims this case and refuses it: " + trial.refusal());
+        return refused("claims this case and refuses it: " + trial.refusal());
       }
       unreached_ = "unsupported";
       if (trial.available()) {
@@ -84,21 +85,23 @@ class Examination : public Steps {
       }
       sheet_.record.verdict = Verdict::unsupported;
       sheet_.record.reason = trial.refusal();
-      return false;
+      return std::nullopt;
     }
-    if (!not_claimed.empty()) return refuse("accepts what it does not claim: " + not_claimed);
+    if (!not_claimed.empty()) return refused("accepts what it does not claim: " + not_claimed);
     if (const std::string why = op_.cap_violation(trial.contract()); !why.empty()) {
-      return refuse("the op does not allow this plan's contract: " + why);
+      return refused("the op does not allow this plan's contract: " + why);
     }
     sheet_.set("contract", Outcome::pass);
     note_selection(trial);
-    return true;
+    return trial;
   }
 
-  bool refuse(const std::string& why) {
-    sheet_.set("contract", Outcome::fail, why);
-    return false;
+  std::nullopt_t refused(const std::string& why) {
+    refuse(why);
+    return std::nullopt;
   }
+
+  void refuse(const std::string& why) { sheet_.set("contract", Outcome::fail, why); }
 
   void note_selection(const Trial& trial) {
     auto& selection = sheet_.record.selection;
@@ -111,9 +114,8 @@ class Examination : public Steps {
 
   // ---- the launches ----
 
-  void all_checks() {
+  void all_checks(Trial& trial) {
     unreached_ = "not reached: an earlier launch failed";
-    Trial trial = plan(*court_.first, case_, setting_);
     begin_planning(*court_.second);
     sheet_.record.workspace_bytes = trial.workspace().bytes;
     contract_ = trial.contract();
