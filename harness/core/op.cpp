@@ -1,5 +1,7 @@
 #include "core/op.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace assay {
@@ -32,6 +34,11 @@ std::vector<int64_t> row_major(const std::vector<int64_t>& shape, int64_t pad) {
     strides[axis - 1] = strides[axis] * (shape[axis] + (axis + 1 == shape.size() ? pad : 0));
   }
   return strides;
+}
+
+bool is_sweep(std::span<const TensorSpec> tensors) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const TensorSpec& t) { return t.role != Role::output && t.fill.generator == "every"; });
 }
 
 int64_t offset_of(const TensorSpec& tensor, int64_t i) {

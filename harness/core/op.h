@@ -54,6 +54,10 @@ struct TensorSpec {
 // Row-major strides for `shape` with the rows `pad` elements longer than the last dimension.
 std::vector<int64_t> row_major(const std::vector<int64_t>& shape, int64_t pad = 0);
 
+// Whether an input counts through every bit pattern of its type (fill/fill.h, "every"). The seeds of such a case are
+// parts of one sweep, and its record is about the whole.
+bool is_sweep(std::span<const TensorSpec> tensors);
+
 // Offset in elements of logical row-major index `i`.
 int64_t offset_of(const TensorSpec& tensor, int64_t i);
 
@@ -94,6 +98,22 @@ struct ElementBound {
 struct Bounds {
   std::vector<double> e_alg;
   std::vector<Evidence> evidence;
+};
+
+// An op's only output where its elements depend on few others: what oracle() and bounds() say of any run of logical
+// elements, the same bits, without the rest. check/element_runs.h judges with it.
+class ElementOracle {
+ public:
+  static constexpr int64_t kMost = 512;  // elements of a run: what is said of them stays in a core's cache
+  struct Run {
+    double hi[kMost], lo[kMost], e_ref[kMost];
+    double e_alg[kMost];
+    Evidence evidence[kMost];
+  };
+
+  virtual ~ElementOracle() = default;
+  // Of elements [first, first + count), count <= kMost. From any thread.
+  virtual void compute(int64_t first, int64_t count, Run& out) const = 0;
 };
 
 // Perturbs one argument; the output must change, or the kernel ignores it. Either `changed` replaces a scalar or
@@ -142,6 +162,17 @@ class Op {
 
   // E_alg of every element of `reference`, for the declared arithmetic.
   virtual Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const = 0;
+
+  // For a unary function: the input whose element i alone makes element i of the only output, the other inputs being
+  // the same everywhere. fill=every puts each bit pattern of its type there once (reference/row_ops.h). Empty for other
+  // ops.
+  virtual std::string_view elementwise_input() const { return {}; }
+
+  // Such an op's oracle and bounds, run by run; `tensors` stay as they are meanwhile. Null: whole outputs only.
+  virtual std::unique_ptr<ElementOracle> element_oracle(const Case&, const Contract&,
+                                                        std::span<const TensorView>) const {
+    return nullptr;
+  }
 
   virtual std::string cap_violation(const Contract& contract) const = 0;  // why the op does not allow it, or empty
 

@@ -2,12 +2,14 @@
 // cases.cpp.
 #include "core/op.h"
 
+#include <algorithm>
+
+#include "core/clones.h"
 #include "core/error.h"
 #include "reference/bias_gelu/cases.h"
 #include "reference/bias_gelu/oracle.h"
 #include "reference/host_rows.h"
 #include "reference/math/caps.h"
-#include "reference/math/clones.h"
 #include "reference/probe_list.h"
 #include "reference/row_ops.h"
 
@@ -16,13 +18,93 @@ namespace {
 
 using gelu::kArgument, gelu::kTail, gelu::kExponent;
 
-ASSAY_CLONES void run_row(gelu::Form form, const double* x, const double* bias, int64_t cols, const gelu::Result& out) {
-  gelu::bias_gelu_row<double>(form, x, bias, cols, out);
+// One row, or a run of elements. The form is outside the loop, which vectorises in double.
+template <class Real, gelu::Form kForm>
+void run_elements(const double* x, const double* bias, int64_t count, const gelu::Result& out) {
+  const gelu::Result to = out;  // not written by the loop
+#pragma GCC ivdep
+  for (int64_t j = 0; j < count; ++j) gelu::bias_gelu_at<Real>(kForm, x[j], bias[j], j, to);
 }
-ASSAY_CLONES void run_row_f64(gelu::Form form, const double* x, const double* bias, int64_t cols,
+template <class Real>
+void run_form(gelu::Form form, const double* x, const double* bias, int64_t count, const gelu::Result& out) {
+  if (form == gelu::Form::erf) {
+    run_elements<Real, gelu::Form::erf>(x, bias, count, out);
+  } else {
+    run_elements<Real, gelu::Form::tanh>(x, bias, count, out);
+  }
+}
+ASSAY_CLONES void run_row(gelu::Form form, const double* x, const double* bias, int64_t count,
+                          const gelu::Result& out) {
+  run_form<double>(form, x, bias, count, out);
+}
+ASSAY_CLONES void run_row_f64(gelu::Form form, const double* x, const double* bias, int64_t count,
                               const gelu::Result& out) {
-  gelu::bias_gelu_row<DoubleDouble>(form, x, bias, cols, out);
+  run_form<DoubleDouble>(form, x, bias, count, out);
 }
+
+// What is the same along a run is outside its loop, which vectorises.
+template <int32_t kExpKind>
+void bounds_of_kind(const gelu::Rule& given, const double* argument, const double* tail, const double* exponent,
+                    int64_t count, ElementOracle::Run& out) {
+  gelu::Rule rule = given;
+  rule.arithmetic.exp_kind = kExpKind;
+#pragma GCC ivdep
+  for (int64_t j = 0; j < count; ++j) {
+    double k[gelu::kConditions];
+    k[kArgument] = argument[j];
+    k[kTail] = tail[j];
+    k[kExponent] = exponent[j];
+    const ElementBound bound = rule({}, out.hi[j], 0, k);
+    out.e_alg[j] = bound.e_alg;
+    out.evidence[j] = bound.evidence;
+  }
+}
+ASSAY_CLONES void bounds_of_run(const gelu::Rule& rule, const double* argument, const double* tail,
+                                const double* exponent, int64_t count, ElementOracle::Run& out) {
+  switch (rule.arithmetic.exp_kind) {
+    case ASSAY_EXP_NONE:
+      return bounds_of_kind<ASSAY_EXP_NONE>(rule, argument, tail, exponent, count, out);
+    case ASSAY_EXP_FAST:
+      return bounds_of_kind<ASSAY_EXP_FAST>(rule, argument, tail, exponent, count, out);
+    case ASSAY_EXP_BASE2:
+      return bounds_of_kind<ASSAY_EXP_BASE2>(rule, argument, tail, exponent, count, out);
+    default:
+      return bounds_of_kind<ASSAY_EXP_ACCURATE>(rule, argument, tail, exponent, count, out);
+  }
+}
+
+class Elements final : public ElementOracle {
+ public:
+  Elements(const Case& c, const Contract& contract, std::span<const TensorView> tensors)
+      : form_(gelu::form_of(c)),
+        run_(dtype_of(c) == DType::f64 ? run_row_f64 : run_row),
+        rule_(gelu::rule_of(c, contract)),
+        x_(tensors[0]),
+        cols_(c.integer("cols")),
+        bias_(static_cast<size_t>(cols_)) {
+    load_row(tensors[1], 0, bias_.data());
+  }
+
+  void compute(int64_t first, int64_t count, Run& out) const override {
+    double x[kMost], bias[kMost], argument[kMost], tail[kMost], exponent[kMost];
+    load_elements(x_, first, count, x);
+    for (int64_t j = 0; j < count;) {
+      const int64_t column = (first + j) % cols_, n = std::min(count - j, cols_ - column);
+      std::copy_n(bias_.data() + column, n, bias + j);
+      j += n;
+    }
+    run_(form_, x, bias, count, {out.hi, out.lo, out.e_ref, argument, tail, exponent});
+    bounds_of_run(rule_, argument, tail, exponent, count, out);
+  }
+
+ private:
+  gelu::Form form_;
+  decltype(&run_row) run_;
+  gelu::Rule rule_;
+  TensorView x_;
+  int64_t cols_;
+  std::vector<double> bias_;
+};
 
 Reference run_oracle(const Case& c, std::span<const TensorView> tensors, int threads) {
   const int64_t rows = c.integer("rows"), cols = c.integer("cols");
@@ -90,6 +172,13 @@ class BiasGelu final : public Op {
     return {run_oracle(c, tensors, threads)};
   }
 
+  std::string_view elementwise_input() const override { return "x"; }
+
+  std::unique_ptr<ElementOracle> element_oracle(const Case& c, const Contract& contract,
+                                                std::span<const TensorView> tensors) const override {
+    return std::make_unique<Elements>(c, contract, tensors);
+  }
+
   Bounds bounds(const Case& c, const Contract& contract, const Reference& r) const override {
     return bounds_of(gelu::rule_of(c, contract), r, c.integer("cols"), gelu::kPer);
   }
@@ -127,9 +216,9 @@ gelu::Rule gelu::rule_of(const Case& c, const Contract& contract) {
   const int32_t accumulator = charged_accumulator(contract, dtype_of(c));
   return {.arithmetic = {.u = accumulator_roundoff(accumulator),
                          .exp_kind = contract.arithmetic.exp_kind,
-                         .underflow = underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)},
-          .declared = contract.arithmetic,
-          .limit = largest_finite(accumulator_type(accumulator))};
+                         .underflows = 8 * underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)},
+          .limit = largest_finite(accumulator_type(accumulator)),
+          .narrowing = intermediate_error(contract.arithmetic)};
 }
 
 std::unique_ptr<Op> make_bias_gelu_op() { return std::make_unique<BiasGelu>(); }

@@ -54,17 +54,12 @@ ASSAY_HD Real constant(DoubleDouble value) {
   return from_parts<Real>(value.hi, value.lo);
 }
 
+// Without a branch but for the form, so that loops over it vectorise.
 template <class Real>
 ASSAY_HD Element<Real> bias_gelu(Form form, double x, double bias) {
   const Real t = Real(x) + bias;
   const Real a = magnitude(t);
-  const double size = high_part(a);
-  if (!(size < kInfinity)) {
-    const double limit = high_part(t) < 0 ? -0.0 : high_part(t);
-    const bool overflows = is_finite(x) && is_finite(bias);
-    return {Real(limit), 0, {0, kInfinity}, overflows ? std::numeric_limits<double>::max() : size};
-  }
-  const double u = kRoundoff<Real>;
+  const double size = high_part(a), u = kRoundoff<Real>;
   Real tail, exponent;
   double magnified;
   if (form == Form::erf) {
@@ -78,13 +73,19 @@ ASSAY_HD Element<Real> bias_gelu(Form form, double x, double bias) {
     tail = a * e / (e + 1.0);
     magnified = 12 * high_part(exponent);
   }
+  const bool is_left = high_part(t) < 0, is_ordinary = size < kInfinity;
   const double tail_size = high_part(tail);
-  const Real y = high_part(t) < 0 ? -tail : a - tail;
-  const double tail_error = tail_size > 0 ? tail_size * ((magnified + 16) * u + 2 * kElementaryError<Real>) : 0;
-  return {y,
-          add_underflow(tail_error + 6 * u * std::fabs(high_part(y)), 0x1p-1070, 1),
-          {tail_size, high_part(exponent)},
-          size};
+  const Real right = a - tail, y = is_left ? -tail : right;
+  const double of_tail = tail_size * ((magnified + 16) * u + 2 * kElementaryError<Real>);
+  const double tail_error = tail_size > 0 ? of_tail : 0;
+  const double error = add_underflows(tail_error + 6 * u * std::fabs(high_part(y)), 0x1p-1070);
+  // Where there is no formula: the limits, and NaN.
+  const double limit = is_left ? -0.0 : high_part(t);
+  const double argument = is_finite(x) & is_finite(bias) ? std::numeric_limits<double>::max() : size;
+  return {is_ordinary ? y : Real(limit),
+          is_ordinary ? error : 0,
+          {is_ordinary ? tail_size : 0, is_ordinary ? high_part(exponent) : kInfinity},
+          is_ordinary ? size : argument};
 }
 
 // Where one row's results go, an array each.
@@ -104,23 +105,19 @@ ASSAY_HD void bias_gelu_at(Form form, double x, double bias, int64_t i, const Re
   out.exponent[i] = element.tail.exponent;
 }
 
-template <class Real>
-ASSAY_HD void bias_gelu_row(Form form, const double* x, const double* bias, int64_t cols, const Result& out) {
-  for (int64_t j = 0; j < cols; ++j) bias_gelu_at<Real>(form, x[j], bias[j], j, out);
-}
-
 // How a kernel computes.
 struct Arithmetic {
   double u = 0;
-  int32_t exp_kind = 0;  // none: it uses erf or tanh
-  double underflow = 0;  // absolute, of one operation
+  int32_t exp_kind = 0;   // none: it uses erf or tanh
+  double underflows = 0;  // absolute, of all its operations
 };
 
 // Bound of |computed - y|.
 ASSAY_HD inline double error_bound(const Arithmetic& a, double argument, double y, const Tail& tail) {
-  const bool uses_exp = a.exp_kind != ASSAY_EXP_NONE && tail.value > 0;
-  const double exponential_error = uses_exp ? exp_error(a.exp_kind, a.u, tail.exponent) * tail.value : 0;
-  return add_underflow(a.u * (5.13 * argument + 4 * std::fabs(y)) + exponential_error, a.underflow, 8);
+  const bool uses_exp = (a.exp_kind != ASSAY_EXP_NONE) & (tail.value > 0);
+  const double of_exp = exp_error(a.exp_kind, a.u, tail.exponent) * tail.value;
+  const double exponential_error = uses_exp ? of_exp : 0;
+  return add_underflows(a.u * (5.13 * argument + 4 * std::fabs(y)) + exponential_error, a.underflows);
 }
 
 // Order of Reference::conditions, one value an element: |x + bias|, the tail and its exponent.
@@ -130,17 +127,17 @@ inline constexpr Per kPer[kConditions] = {Per::element, Per::element, Per::eleme
 // What a contract makes of the bound: everything that does not depend on the element.
 struct Rule : ElementRule {
   Arithmetic arithmetic;
-  assay_arithmetic declared{};
-  double limit = 0;  // of the accumulator
+  double limit = 0;             // of the accumulator
+  IntermediateError narrowing;  // on the way to the output
 
   ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double, const double* k) const {
     const double argument = k[kArgument];
     // The sum may overflow, or -infinity times 0 is asked for. A +infinity among the inputs must come out as it is.
-    const bool is_given = argument == kInfinity && !std::signbit(hi);
-    const bool is_open = !is_given && argument * (1 + arithmetic.u) >= limit;
+    const bool is_given = (argument == kInfinity) & (std::bit_cast<int64_t>(hi) >= 0);
+    const bool is_open = !is_given & (argument * (1 + arithmetic.u) >= limit);
     const double e = error_bound(arithmetic, is_open ? 0 : argument, hi, {k[kTail], k[kExponent]});
-    return {e < kInfinity ? e + intermediate_error(declared, hi) : kInfinity,
-            is_open ? Evidence::no_evidence : Evidence::rigorous};
+    const double whole = e + narrowing.of(std::fabs(hi));
+    return {e < kInfinity ? whole : kInfinity, is_open ? Evidence::no_evidence : Evidence::rigorous};
   }
 };
 

@@ -1,8 +1,8 @@
 // The gemm oracle over whole matrices on the host: columns of op(B) in panels, every element summed in the order of k,
 // so that neither threads nor the instruction set can change a bit.
+#include "core/clones.h"
 #include "reference/gemm/gemm.h"
 #include "reference/gemm/oracle.h"
-#include "reference/math/clones.h"
 
 namespace assay::gemm {
 namespace {

@@ -1,9 +1,9 @@
 // The gemm_int8 oracle over whole matrices on the host. Sums are integers: no order can change them.
 #include <algorithm>
 
+#include "core/clones.h"
 #include "reference/gemm_int8/gemm_int8.h"
 #include "reference/gemm_int8/oracle.h"
-#include "reference/math/clones.h"
 
 namespace assay::gemm_int8 {
 namespace {

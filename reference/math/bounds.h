@@ -64,20 +64,20 @@ ASSAY_HD constexpr double add_underflow(double error, double underflow, double c
   return error + underflow * count;
 }
 
+// The same, `underflows` in all, for loops along which that is one number: without a branch they vectorise.
+ASSAY_HD constexpr double add_underflows(double error, double underflows) {
+  const double relative = error * (1 + 0x1p-40), absolute = error + underflows;
+  return (underflows < 0x1p-1000) & (error > 0x1p-900) ? relative : absolute;
+}
+
 // Relative error of exp(-argument), argument >= 0, computed in a type of roundoff u. The argument's own rounding is
 // charged by the caller.
 //   accurate: 2 ulp, the documented maximum of CUDA's expf (CUDA C++ Programming Guide, mathematical functions): 4 u
 //   fast:     2 + floor(1.173 |x|) ulp, the documented maximum of __expf
 //   base 2:   exp2 of x log2(e): the constant and the product are rounded, 2 u |x|, then 2 ulp
 ASSAY_HD constexpr double exp_error(int32_t exp_kind, double u, double argument) {
-  switch (exp_kind) {
-    case ASSAY_EXP_FAST:
-      return (2 + 1.173 * argument) * 2 * u;
-    case ASSAY_EXP_BASE2:
-      return 4 * u + 2 * u * argument;
-    default:
-      return 4 * u;
-  }
+  const double fast = (2 + 1.173 * argument) * 2 * u, base2 = 4 * u + 2 * u * argument;
+  return exp_kind == ASSAY_EXP_FAST ? fast : exp_kind == ASSAY_EXP_BASE2 ? base2 : 4 * u;
 }
 
 // 1/sqrt in a type of roundoff u: 2 ulp, the documented maximum of CUDA's rsqrtf; sqrt and a division need less.
@@ -85,10 +85,19 @@ ASSAY_HD constexpr double rsqrt_error(double u) { return 4 * u; }
 
 // Extra error of a result of magnitude `value` that passes through a type narrower than the accumulator on its way to
 // the output. The output's own rounding is charged by the check.
-ASSAY_HD inline double intermediate_error(const assay_arithmetic& arithmetic, double value) {
+struct IntermediateError {
+  bool is_any = false;
+  double u = 0, underflow = 0;
+  ASSAY_HD double of(double value) const { return u * value + underflow; }  // 0 of a finite value where there is none
+};
+ASSAY_HD inline IntermediateError intermediate_error(const assay_arithmetic& arithmetic) {
   const int32_t type = arithmetic.intermediate;
-  if (type == ASSAY_ACC_NONE || type == arithmetic.accumulator) return 0;
-  return accumulator_roundoff(type) * value + underflow_error(type, arithmetic.flushes_subnormals != 0);
+  if (type == ASSAY_ACC_NONE || type == arithmetic.accumulator) return {};
+  return {true, accumulator_roundoff(type), underflow_error(type, arithmetic.flushes_subnormals != 0)};
+}
+ASSAY_HD inline double intermediate_error(const assay_arithmetic& arithmetic, double value) {
+  const IntermediateError error = intermediate_error(arithmetic);
+  return error.is_any ? error.of(value) : 0;
 }
 
 }  // namespace assay
