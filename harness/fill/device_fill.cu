@@ -9,7 +9,7 @@ template <class Bits>
 __global__ void fill(FillPlan plan, Strided where, int64_t begin, int64_t end, Bits* first) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = begin + int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < end; i += step) {
-    first[where.offset(i)] = static_cast<Bits>(encode(plan.dtype, fill_unrounded(plan, i)));
+    first[where.offset(i)] = static_cast<Bits>(fill_bits(plan, i));
   }
 }
 

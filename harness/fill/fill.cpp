@@ -57,6 +57,7 @@ constexpr std::array kGenerators{
     GeneratorRow{Generator::probe_order_partner, "probe_order_partner", "second factors for probe_order"},
     GeneratorRow{Generator::probe_patterns, "probe_patterns", "bit patterns: the first 16 bits count"},
     GeneratorRow{Generator::probe_steps, "probe_steps", "row less 64 in the first column, else 0"},
+    GeneratorRow{Generator::every, "every", "every bit pattern of the dtype in turn, seed after seed"},
 };
 
 const GeneratorRow& generator_row(std::string_view name) {
@@ -97,6 +98,20 @@ void fill_runs(const TensorSpec& spec, const FillPlan& plan, std::byte* first, i
     const int64_t line = logical / plan.inner;
     const int64_t row = line / plan.cols * plan.inner + logical % plan.inner;
     const int64_t col = line % plan.cols;
+    if (plan.generator == Generator::every) {  // not through a double, in which a NaN's payload is lost
+      const int64_t first_index = row * plan.cols + col, step = step_row * plan.cols + step_col;
+      const uint64_t start = fill_detail::every_bits(plan, first_index);
+      // Mostly the patterns of a run follow one another.
+      const bool counts_up = step == 1 && fill_detail::every_bits(plan, first_index + length - 1) ==
+                                              start + static_cast<uint64_t>(length - 1);
+      for (int64_t i = 0; counts_up && i < length; ++i) {
+        store_bits(T, first, offset + i * stride, start + static_cast<uint64_t>(i));
+      }
+      for (int64_t i = 0; !counts_up && i < length; ++i) {
+        store_bits(T, first, offset + i * stride, fill_detail::every_bits(plan, first_index + i * step));
+      }
+      continue;
+    }
     for (int64_t i = 0; i < length; ++i) {
       const double value = fill_unrounded(plan, row + i * step_row, col + i * step_col);
       store_bits(T, first, offset + i * stride, encode(T, value));
@@ -152,6 +167,9 @@ FillPlan plan_fill(const FillSpec& spec, uint64_t seed, std::string_view tensor_
                 .shift = spec.shift,
                 .seed = seed,
                 .key = tensor_key(seed, tensor_name)};
+  if (plan.generator == Generator::every && (spec.scale != 1 || spec.shift != 0)) {
+    throw Error("fill of tensor " + std::string(tensor_name) + ": every is bit patterns, which have no scale or shift");
+  }
   for (const int64_t dim : shape) plan.elements *= dim;
   if (plan.elements == 0) return plan;
   const int rank = static_cast<int>(shape.size());

@@ -59,6 +59,7 @@ enum class Generator : uint8_t {
   probe_order_partner,
   probe_patterns,
   probe_steps,
+  every,
 };
 
 // Everything about one tensor's fill that does not depend on the element, but for its support; plain data, to be passed
@@ -126,6 +127,16 @@ ASSAY_HD inline double mirrored(const FillPlan& f, int64_t row, int64_t col) {
 
 // Rows are scaled by 2^-20 to 2^20, or what the format's range leaves of that.
 ASSAY_HD inline int scaled_range(DType t) { return t == DType::f16 ? 8 : t == DType::e4m3 ? 3 : 20; }
+
+// Counts through the bit patterns of the type, NaNs with each payload among them, from seed 1 on: where the elements of
+// one seed end those of the next begin. Each further time round begins elsewhere, so that another seed has other
+// elements even where one holds all patterns.
+ASSAY_HD inline uint64_t every_bits(const FillPlan& f, int64_t index) {
+  const uint64_t count = (f.seed - 1) * static_cast<uint64_t>(f.elements) + static_cast<uint64_t>(index);
+  const auto width = static_cast<unsigned>(8 * size_of(f.dtype));
+  if (width == 64) return count;
+  return (count + (count >> width) * 0x9e3779b9u) & ((uint64_t{1} << width) - 1);
+}
 
 ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -244,6 +255,8 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
       return pattern(f.dtype, index, hash(f.key, i));
     case Generator::probe_steps:
       return col == 0 ? static_cast<double>(row % probe::kStepsRows - probe::kStepsRows / 2) : 0;
+    case Generator::every:
+      return decode(f.dtype, every_bits(f, index));
   }
   return kNan;  // not reached: the switch is complete
 }
@@ -259,10 +272,26 @@ ASSAY_HD inline double fill_unrounded(const FillPlan& f, int64_t row, int64_t co
   return f.shift == 0 ? scaled : scaled + f.shift;
 }
 
-ASSAY_HD inline double fill_unrounded(const FillPlan& f, int64_t logical_index) {
+// Where a logical index lies in the matrix that generators see.
+struct FillPlace {
+  int64_t row, col;
+};
+ASSAY_HD inline FillPlace fill_place(const FillPlan& f, int64_t logical_index) {
   const int64_t line = logical_index / f.inner;
-  const int64_t row = line / f.cols * f.inner + logical_index % f.inner;
-  return fill_unrounded(f, row, line % f.cols);
+  return {line / f.cols * f.inner + logical_index % f.inner, line % f.cols};
+}
+
+ASSAY_HD inline double fill_unrounded(const FillPlan& f, int64_t logical_index) {
+  const FillPlace at = fill_place(f, logical_index);
+  return fill_unrounded(f, at.row, at.col);
+}
+
+// The bits of one element, rounded to the dtype.
+ASSAY_HD inline uint64_t fill_bits(const FillPlan& f, int64_t logical_index) {
+  const FillPlace at = fill_place(f, logical_index);
+  // A NaN's payload does not survive a double.
+  if (f.generator == Generator::every) return fill_detail::every_bits(f, at.row * f.cols + at.col);
+  return encode(f.dtype, fill_unrounded(f, at.row, at.col));
 }
 
 // One element, rounded to the dtype.

@@ -127,6 +127,55 @@ TEST(Fill, NeverWritesPadding) {
   }
 }
 
+TEST(Fill, EveryIsEachPatternOnceWhateverTheParts) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::i8}) {
+    const int64_t patterns = int64_t{1} << (8 * size_of(dtype));
+    for (const int64_t parts : {1, 4, 32}) {
+      for (const uint64_t round : {0, 1, 40000}) {  // rounds begin elsewhere
+        const TensorSpec spec = spec_of("every", dtype, {2, patterns / parts / 2});
+        std::vector<int> seen(static_cast<size_t>(patterns));
+        std::vector<std::byte> data(static_cast<size_t>(spec.elements()) * size_of(dtype));
+        for (int64_t part = 0; part < parts; ++part) {
+          const uint64_t seed = 1 + round * static_cast<uint64_t>(parts) + static_cast<uint64_t>(part);
+          fill_tensor(spec, seed, data.data(), 2);
+          for (int64_t i = 0; i < spec.elements(); ++i) {
+            const uint64_t bits = load_bits(dtype, data.data(), i);
+            ++seen[bits];
+            EXPECT_EQ(fill_bits(plan_fill(spec.fill, seed, "x", spec.shape, dtype), i), bits);
+            if (round == 0) {
+              ASSERT_EQ(bits, static_cast<uint64_t>(part * spec.elements() + i));
+            }
+          }
+        }
+        EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+        EXPECT_EQ(load_bits(dtype, data.data(), 0) == static_cast<uint64_t>((parts - 1) * spec.elements()), round == 0);
+      }
+    }
+  }
+}
+
+// The parts of 2^32 floats are next to each other, begin at +0 and end at the last NaN, payloads and all.
+TEST(Fill, EveryFloatComesInPartsOfTheSweep) {
+  const TensorSpec spec = spec_of("every", DType::f32, {1024, 1024});
+  const auto bits = [&](uint64_t seed, int64_t i) {
+    return fill_bits(plan_fill(spec.fill, seed, "x", spec.shape, DType::f32), i);
+  };
+  for (uint64_t part = 0; part < 4096; ++part) {
+    ASSERT_EQ(bits(part + 1, 0), part << 20);
+    ASSERT_EQ(bits(part + 1, (1 << 20) - 1), (part << 20) + 0xfffff);
+  }
+  std::vector<std::byte> data(4u << 20);
+  fill_tensor(spec, 2045, data.data());  // quiet and signalling NaNs
+  for (int64_t i = 0; i < spec.elements(); i += 997) {
+    ASSERT_EQ(load_bits(DType::f32, data.data(), i), 0x7fc00000u + static_cast<uint32_t>(i));
+  }
+}
+
+TEST(Fill, EveryHasNoScale) {
+  EXPECT_THROW(plan_fill({.generator = "every", .scale = 2}, 1, "x", std::vector<int64_t>{4}, DType::f32), Error);
+  EXPECT_THROW(plan_fill({.generator = "every", .shift = 1}, 1, "x", std::vector<int64_t>{4}, DType::f32), Error);
+}
+
 TEST(Fill, EmptyTensorsWriteNothing) {
   for (const std::string& generator : generator_names()) {
     fill_tensor(spec_of(generator, DType::f32, {0, 4}), kSeed, nullptr);
