@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "check/rows.h"
 #include "core/error.h"
@@ -48,10 +50,7 @@ class Judge {
 
  private:
   void close_block() {
-    for (int half = ErrorSums::kLanes / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) lanes_[lane].add(lanes_[lane + half]);
-    }
-    sums_.add(lanes_[0]);
+    sums_.add(sum_of_lanes(lanes_));
     for (ErrorSums& lane : lanes_) lane = {};
   }
 
@@ -115,6 +114,39 @@ ErrorSummary judge_accuracy(const TensorSpec& spec, const std::byte* got, const 
     judge.finish(summary);
   });
   return summary;
+}
+
+void append(ErrorSummary& all, const ErrorSummary& more) {
+  const auto with_q = [](const ErrorSummary& s) {
+    return static_cast<double>(std::accumulate(s.histogram.begin(), s.histogram.end(), int64_t{0}));
+  };
+  const double before = with_q(all), added = with_q(more), n = before + added;
+  if (n > 0) {
+    const auto mean = [&](double a, double b) { return (a * before + b * added) / n; };
+    all.rms_q = std::sqrt(mean(all.rms_q * all.rms_q, more.rms_q * more.rms_q));
+    all.mean_signed_q = mean(all.mean_signed_q, more.mean_signed_q);
+    all.misrounded = mean(all.misrounded, more.misrounded);
+    all.mean_signed_ulps = mean(all.mean_signed_ulps, more.mean_signed_ulps);
+  }
+  const bool is_worse = more.failures > 0 || more.max_q > all.max_q || all.worst_index < 0;
+  if (all.failures == 0 && is_worse && more.worst_index >= 0) {
+    all.worst_index = all.elements + more.worst_index;
+    all.worst_got = more.worst_got;
+    all.worst_want = more.worst_want;
+    all.worst_bound = more.worst_bound;
+  }
+  all.max_q = std::max(all.max_q, more.max_q);
+  for (int64_t ErrorSummary::*count :
+       {&ErrorSummary::elements, &ErrorSummary::exact, &ErrorSummary::rigorous, &ErrorSummary::weak,
+        &ErrorSummary::vacuous, &ErrorSummary::no_evidence, &ErrorSummary::failures}) {
+    all.*count += more.*count;
+  }
+  if (all.histogram.empty()) {
+    all.histogram = more.histogram;
+  } else if (!more.histogram.empty()) {
+    std::transform(all.histogram.begin(), all.histogram.end(), more.histogram.begin(), all.histogram.begin(),
+                   std::plus<>());
+  }
 }
 
 CheckResult accuracy_check(std::span<const ErrorSummary> outputs) {

@@ -31,6 +31,10 @@ namespace assay {
 ErrorSummary judge_accuracy(const TensorSpec& spec, const std::byte* got, const Reference& reference,
                             const Bounds& bounds, const Contract& contract);
 
+// Adds what was found of elements that follow those of `all`: as if all were of one tensor, but that means are weighted
+// by how many elements have a q.
+void append(ErrorSummary& all, const ErrorSummary& more);
+
 // The check "accuracy" of all outputs together. `weak` when any bound rests on an unknown depth, or when for fewer than
 // half the elements the bound says anything (vacuous, or no evidence).
 CheckResult accuracy_check(std::span<const ErrorSummary> outputs);

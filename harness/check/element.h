@@ -148,11 +148,29 @@ struct ErrorSums {
   }
 };
 
+// What a block's lanes come to.
+inline ErrorSums sum_of_lanes(ErrorSums (&lanes)[ErrorSums::kLanes]) {
+  for (int half = ErrorSums::kLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) lanes[lane].add(lanes[lane + half]);
+  }
+  return lanes[0];
+}
+
 // What is counted, in any order.
 struct ErrorCounts {
   int64_t tier[4] = {};  // by Evidence
   int64_t failures = 0, vacuous = 0, rounded = 0, misrounded = 0, with_q = 0;
   int64_t histogram[kHistogramBins] = {};
+
+  void add(const ErrorCounts& other) {
+    for (int i = 0; i < 4; ++i) tier[i] += other.tier[i];
+    failures += other.failures;
+    vacuous += other.vacuous;
+    rounded += other.rounded;
+    misrounded += other.misrounded;
+    with_q += other.with_q;
+    for (int i = 0; i < kHistogramBins; ++i) histogram[i] += other.histogram[i];
+  }
 };
 
 // The element that a summary shows.

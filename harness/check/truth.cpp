@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "core/error.h"
 
@@ -45,14 +47,40 @@ void TruthBuilder::add(const Reference& reference) {
 }
 
 void TruthBuilder::add_rounded(DType dtype, int64_t count, const std::byte* elements, const uint8_t* straddles) {
-  with_dtype(dtype, [&](auto type) {
-    constexpr DType T = decltype(type)::value;
-    add_elements<T>(static_cast<size_t>(count), [&](size_t i, uint64_t& bits) {
-      if (straddles[i] != 0) return false;
-      bits = load_bits(T, elements, static_cast<int64_t>(i));
-      return true;
-    });
-  });
+  if (count == 0) return;
+  hasher_.add(elements, static_cast<size_t>(count) * size_of(dtype));
+  const int64_t start = elements_;
+  elements_ += count;
+  // The first at `from` or after it that straddles, or does not; `count`: none.
+  const auto find = [&](int64_t from, int straddling) {
+    const void* const at = std::memchr(straddles + from, straddling, static_cast<size_t>(count - from));
+    return at == nullptr ? count : static_cast<const uint8_t*>(at) - straddles;
+  };
+  for (int64_t i = find(0, 1); i < count; i = find(i + 1, 1)) straddling_.push_back(start + i);
+  const auto proven = [&](int64_t from) {
+    const int64_t i = find(from, 0);
+    return i == count ? Sample{} : Sample{start + i, load_bits(dtype, elements, i), dtype};
+  };
+  if (first_.index < 0) first_ = proven(0);
+  // As if each element were asked in turn whether its index is a power of two and a sample is due from there.
+  int64_t from = 0;
+  while (from < count) {
+    if (!want_middle_) {
+      const auto next = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(start + from, int64_t{1}))));
+      if (next >= elements_) break;
+      from = next - start;
+    }
+    const Sample sample = proven(from);
+    want_middle_ = sample.index < 0;
+    if (want_middle_) break;
+    middle_ = sample;
+    from = sample.index - start + 1;
+  }
+  for (int64_t i = count - 1; i >= 0; --i) {
+    if (straddles[i] != 0) continue;
+    last_ = {start + i, load_bits(dtype, elements, i), dtype};
+    break;
+  }
 }
 
 Truth TruthBuilder::finish() {

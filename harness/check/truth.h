@@ -31,7 +31,8 @@ struct Truth {
 class TruthBuilder {
  public:
   void add(const Reference& reference);
-  // The same from elements that are rounded already: `count` of them, packed, and for each whether it straddles.
+  // The same from elements that are rounded already: `count` of them, packed, and for each whether it straddles (1; its
+  // bits are then 0) or not (0).
   void add_rounded(DType dtype, int64_t count, const std::byte* elements, const uint8_t* straddles);
   Truth finish();
 

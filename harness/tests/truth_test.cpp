@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "core/error.h"
 
@@ -53,6 +54,33 @@ TEST(Truth, OneElementMoreOrLessChangesTheHash) {
     EXPECT_NE(truth_of_one(reference(DType::bf16, other)).hash, truth.hash) << i;
   }
   EXPECT_NE(truth_of_one(reference(DType::bf16, std::vector<double>(4999, 0.25))).hash, truth.hash);
+}
+
+// add_rounded() of pieces is add() of the whole, whichever elements straddle.
+TEST(Truth, RoundedPiecesAreTheWhole) {
+  std::mt19937_64 random(11);
+  for (int trial = 0; trial < 300; ++trial) {
+    const size_t n = random() % 300;
+    const uint64_t rarity = 1 + random() % 5;
+    Reference r = reference(DType::f16, std::vector<double>(n));
+    std::vector<uint16_t> bits(n);
+    std::vector<uint8_t> straddles(n);
+    for (size_t i = 0; i < n; ++i) {
+      r.hi[i] = static_cast<double>(random() % 2048);
+      r.e_ref[i] = random() % rarity == 0 ? 1 : 0;
+      straddles[i] = r.e_ref[i] != 0;
+      bits[i] = straddles[i] != 0 ? 0 : static_cast<uint16_t>(encode(DType::f16, r.hi[i]));
+    }
+    TruthBuilder whole, pieces;
+    whole.add(r);
+    for (size_t i = 0; i < n;) {
+      const size_t count = std::min<size_t>(n - i, random() % 40);
+      pieces.add_rounded(DType::f16, static_cast<int64_t>(count), reinterpret_cast<const std::byte*>(&bits[i]),
+                         &straddles[i]);
+      i += count;
+    }
+    EXPECT_EQ(pieces.finish(), whole.finish()) << trial;
+  }
 }
 
 TEST(Truth, StraddlingElementsAreLeftOutAndCounted) {
