@@ -34,6 +34,7 @@ void print_record(const Record& record, bool explain) {
       fmt::print("  worst: {}[{}] got {:.17g}, want {:.17g}, bound {:.4g}\n", error.tensor, error.worst_index,
                  error.worst_got, error.worst_want, error.worst_bound);
     }
+    if (!record.worst_input.empty()) fmt::print("  worst input: {}\n", record.worst_input);
   }
   fmt::print("\nselection:\n");
   for (const auto& [key, value] : record.selection) {

@@ -50,10 +50,16 @@ CheckResult bits_check(const Record& record, const Approval& approval, uint32_t 
     const Observed now = observed_of(record);
     const std::string changed = changed_selection(*approved, now);
     if (!changed.empty()) return check_result("golden-bits", Outcome::fail, "selection: " + changed);
+    const bool moved = approved->worst_input != now.worst_input;
+    const std::string worst =
+        moved ? fmt::format("the input of the largest error was {}, now {}", approved->worst_input, now.worst_input)
+              : "";
     if (promised && approved->bits != now.bits) {
-      return check_result("golden-bits", Outcome::fail,
-                          fmt::format("output hash was {}, now {}", approved->bits, now.bits));
+      return check_result(
+          "golden-bits", Outcome::fail,
+          fmt::format("output hash was {}, now {}{}{}", approved->bits, now.bits, moved ? "; " : "", worst));
     }
+    if (promised && moved) return check_result("golden-bits", Outcome::fail, worst);
   }
   if (!promised) {
     return check_result("golden-bits", Outcome::not_applicable, "same-run and same-restart are not both promised");

@@ -13,7 +13,7 @@ namespace assay {
 //   truth        the oracle's hash is the stored one. Another oracle version has no baseline.
 //   golden-bits  the selection is the approved one, and so are the bytes where the kernel promises them from run to run
 //                and from process to process (`promises` of its contract, ASSAY_SAME_*, and neither check says
-//                otherwise)
+//                otherwise); of a sweep (fill=every) the input of the largest error, too
 //   statistical  check/statistics.h, where both sides have the seeds for it
 // A record without output (unsupported, crashed) has nothing to compare: not_applicable. `observed` may be null.
 // The record is not concluded: call conclude() when all checks are in.

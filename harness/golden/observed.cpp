@@ -38,6 +38,10 @@ bool parse_seed(std::string_view name, std::string_view text, SeedStatistics& se
   return true;
 }
 
+bool is_hexadecimal(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 bool parse_observed(const std::string& line, Observed& observed) {
   std::istringstream in(line);
   for (std::string word; in >> word;) {
@@ -47,8 +51,12 @@ bool parse_observed(const std::string& line, Observed& observed) {
     const std::string_view value = std::string_view(word).substr(equals + 1);
     if (name == "bits") {
       if (!observed.bits.empty() || value.size() != 16) return false;
-      if (value.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
+      if (!is_hexadecimal(value)) return false;
       observed.bits = value;
+    } else if (name == "worst") {
+      if (!observed.worst_input.empty() || value.empty() || value.size() > 16) return false;
+      if (!is_hexadecimal(value)) return false;
+      observed.worst_input = value;
     } else if (name == "workspace") {
       uint64_t bytes = 0;
       if (observed.resources.workspace || !parse_number(value, bytes)) return false;
@@ -72,6 +80,7 @@ bool parse_observed(const std::string& line, Observed& observed) {
 
 std::string print_observed(const Observed& observed) {
   std::string line = "bits=" + observed.bits;
+  if (!observed.worst_input.empty()) line += " worst=" + observed.worst_input;
   for (const auto& [key, value] : observed.selection) line += " select." + key + "=" + escaped(value);
   if (observed.resources.workspace) line += fmt::format(" workspace={}", *observed.resources.workspace);
   if (!observed.resources.kernels.empty()) line += " kernels=" + print_kernels(observed.resources.kernels);
@@ -125,7 +134,10 @@ bool is_selection(std::string_view key) {
 }
 
 Observed observed_of(const Record& record) {
-  Observed observed{.bits = record.output_hash, .seeds = record.seeds, .resources = resources_of(record)};
+  Observed observed{.bits = record.output_hash,
+                    .worst_input = record.worst_input,
+                    .seeds = record.seeds,
+                    .resources = resources_of(record)};
   for (const auto& [key, value] : record.selection) {
     if (is_selection(key)) observed.selection[key] = value;
   }

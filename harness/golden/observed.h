@@ -10,7 +10,8 @@
 //
 // `late` is a library that a kernel's processes loaded after its module, at its first launch, say. Nobody knows those
 // before a kernel has run, so that they are no part of the platform; what was approved says nothing of a record with
-// others among them. `workspace` is in bytes; `kernels`, of a GPU, is registers/local/shared of each kernel queued
+// others among them. `worst`, of a case that goes through every input (fill=every), is the bits of the input with the
+// largest error. `workspace` is in bytes; `kernels`, of a GPU, is registers/local/shared of each kernel queued
 // (golden/resources.h). Lines approved before these were kept have none of them. A seed's four numbers are misrounded,
 // mean signed ulps, rms q and mean signed q. In texts, a byte outside the printable ASCII characters, space, '%' and
 // '=' is written %XX.
@@ -48,7 +49,8 @@ struct Platform {
 using KernelPlatforms = std::map<std::string, Platform, std::less<>>;  // by "gemm/simd"
 
 struct Observed {
-  std::string bits;  // Record::output_hash
+  std::string bits;         // Record::output_hash
+  std::string worst_input;  // Record::worst_input
   std::map<std::string, std::string> selection;
   std::vector<SeedStatistics> seeds;
   Resources resources;

@@ -11,7 +11,7 @@
 namespace assay {
 
 inline constexpr int kRecordSchemaMajor = 1;  // readers refuse a newer one
-inline constexpr int kRecordSchemaMinor = 4;
+inline constexpr int kRecordSchemaMinor = 5;
 
 // What one check found.
 enum class Outcome {
@@ -121,8 +121,9 @@ struct Record {
   std::vector<CheckResult> checks;
   std::vector<ErrorSummary> errors;
   std::vector<SeedStatistics> seeds;
-  std::string output_hash;                       // of every output's bytes, in order, for the observed golden
-  std::string truth_hash;                        // of the oracle's rounded outputs
+  std::string output_hash;       // of every output's bytes, in order, for the observed golden
+  std::string truth_hash;        // of the oracle's rounded outputs
+  std::string worst_input = {};  // of a sweep (fill=every): bits of the input at worst_index, "3f9d70a4"
   std::map<std::string, std::string> selection;  // what describe() said
   uint64_t workspace_bytes = 0;
   int64_t resident_growth_bytes = 0;  // of the worker over the repeated launches

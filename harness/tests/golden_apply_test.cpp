@@ -115,6 +115,23 @@ TEST_F(Goldens, AnotherTruthIsAnErrorOfTheOracle) {
   EXPECT_THAT(result.detail, HasSubstr("fedcba9876543211, its truth golden fedcba9876543210"));
 }
 
+TEST_F(Goldens, TheWorstInputOfASweepIsApprovedWithItsBits) {
+  Record r = record();
+  r.worst_input = "3f9d70a4";
+  EXPECT_EQ(applied(r, "golden-bits").outcome, Outcome::fail);  // none was approved
+  approve({r});
+  EXPECT_EQ(observed().find(r).comparable()->worst_input, "3f9d70a4");
+  EXPECT_EQ(applied(r, "golden-bits").outcome, Outcome::pass);
+  r.worst_input = "bf000001";
+  const CheckResult moved = applied(r, "golden-bits");
+  EXPECT_EQ(moved.verdict, Verdict::changed);
+  EXPECT_EQ(moved.detail, "the input of the largest error was 3f9d70a4, now bf000001");
+  r.output_hash = "0000000000000000";
+  EXPECT_EQ(applied(r, "golden-bits").detail,
+            "output hash was 0123456789abcdef, now 0000000000000000; "
+            "the input of the largest error was 3f9d70a4, now bf000001");
+}
+
 TEST_F(Goldens, ChangedBitsAreChangedWhereTheyArePromised) {
   Record r = record();
   r.output_hash = "0000000000000000";

@@ -241,6 +241,48 @@ TEST(Judge, AnAnswerToThePreviousInputsIsToldAsOne) {
 }
 
 // The largest of thousands of numbers below 1 rounds to 1 in 8 bits: right, and it proves little.
+// A unary function over every input there is, in one part and in sixteen.
+TEST(Judge, OneWrongInputOfAllIsFoundAndNamed) {
+  JudgeClient judge(settings());
+  constexpr const char* kWhole = "bias_gelu:rows=64,cols=1024,form=erf,dtype=bf16,fill=every";
+  constexpr const char* kParts = "bias_gelu:rows=4,cols=1024,form=erf,dtype=bf16,fill=every,seeds=16";
+  const Record right = bad::check(judge, "gelu_right", kWhole), in_parts = bad::check(judge, "gelu_right", kParts);
+  for (const Record& r : {right, in_parts}) {
+    EXPECT_EQ(r.verdict, Verdict::pass) << details(r);
+    EXPECT_EQ(r.errors.at(0).elements, 65536);
+    EXPECT_THAT(r.seeds, SizeIs(0));  // they are no samples of anything
+  }
+  EXPECT_EQ(in_parts.truth_hash, right.truth_hash);
+  EXPECT_EQ(in_parts.worst_input, right.worst_input);
+  EXPECT_THAT(right.worst_input, SizeIs(4));
+
+  const Record wrong = bad::check(judge, "gelu_one_wrong", kWhole);
+  EXPECT_EQ(wrong.verdict, Verdict::wrong) << details(wrong);
+  EXPECT_THAT(wrong.reason, HasSubstr("x = 3fab (1.3359375), seed 1: y[16299] got"));
+  EXPECT_THAT(wrong.reason, HasSubstr("1 of 65536 elements fail"));
+  EXPECT_EQ(wrong.worst_input, "3fab");
+  EXPECT_NE(wrong.output_hash, right.output_hash);
+  const Record part = bad::check(judge, "gelu_one_wrong", kParts);
+  EXPECT_EQ(part.verdict, Verdict::wrong) << details(part);
+  EXPECT_THAT(part.reason, HasSubstr("x = 3fab (1.3359375), seed 4: y[4011] got"));
+  EXPECT_EQ(part.worst_input, "3fab");
+  EXPECT_EQ(part.errors.at(0).worst_index, 0x3fab);
+  EXPECT_EQ(part.errors.at(0).failures, 1);
+  EXPECT_NE(part.output_hash, in_parts.output_hash);
+}
+
+// NaN is wanted there and poison is NaN: only the two poisons tell.
+TEST(Judge, OneUnwrittenInputOfAllIsFound) {
+  JudgeClient judge(settings());
+  const Record whole =
+      bad::check(judge, "gelu_one_unwritten", "bias_gelu:rows=64,cols=1024,form=erf,dtype=bf16,fill=every");
+  EXPECT_EQ(whole.verdict, Verdict::memory) << details(whole);
+  const Record part =
+      bad::check(judge, "gelu_one_unwritten", "bias_gelu:rows=4,cols=1024,form=erf,dtype=bf16,fill=every,seeds=16");
+  EXPECT_EQ(part.verdict, Verdict::memory) << details(part);
+  EXPECT_THAT(part.reason, HasSubstr("was not written, 1 of 4096 elements"));
+}
+
 TEST(Judge, ARightAnswerThatIsAllTheSameIsMistrusted) {
   JudgeClient judge(settings());
   const auto kernel = judge.load(bad::kBuild / "modules/reduce_simd.so").at(0);

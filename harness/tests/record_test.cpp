@@ -42,6 +42,7 @@ class RandomRecords {
              .reason = text(),
              .output_hash = text(),
              .truth_hash = text(),
+             .worst_input = text(),
              .workspace_bytes = bits_(),
              .resident_growth_bytes = static_cast<int64_t>(bits_()),
              .interruptions = static_cast<int>(bits_() % 1000) + 1,

@@ -4,7 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "check/accuracy.h"
 #include "core/error.h"
+#include "fill/fill.h"
 #include "record/invariance.h"
 #include "worker/load.h"
 #include "worker/steps.h"
@@ -144,7 +146,11 @@ class Examination : public Steps {
         sheet_.set(check, Outcome::not_applicable, "repeated launches differ already");
       }
     }
-    more_seeds();
+    if (is_sweep(tensors_)) {
+      rest_of_sweep();
+    } else {
+      more_seeds();
+    }
     sheet_.record.truth_hash = truth_.finish().hash;
     for (const char* check : {"guards", "inputs", "launch"}) sheet_.pass_if_unset(check);
   }
@@ -187,12 +193,12 @@ class Examination : public Steps {
     fill(trial, seed());
     base_ = launch(trial, Poison::first);
     Outputs again = launch(trial, Poison::second);
-    if (!all_written(again)) {
+    if (!all_written(base_, again)) {
       unreached_ = "output was left unwritten";
       return false;
     }
     expectation_ = expect(trial, seed());
-    const CheckResult accuracy = judge(base_, *expectation_, sheet_.record.errors);
+    const CheckResult accuracy = of_input(judge(base_, *expectation_, sheet_.record.errors), sheet_.record.errors, 0);
     sheet_.set(accuracy);
     const bool unmoved = accuracy.outcome == Outcome::fail && difference(base_, stale).empty();
     sheet_.set("fresh", unmoved ? Outcome::fail : Outcome::pass,
@@ -512,6 +518,61 @@ class Examination : public Steps {
       }
       note_seed(other, errors);
     }
+  }
+
+  // ---- sweeps: the seeds are parts of one whole ----
+
+  void rest_of_sweep() {
+    for (int64_t part = 1; part < case_.integer("seeds"); ++part) judge_part(part);
+    note_hash();
+    const ErrorSummary& errors = sheet_.record.errors.front();
+    sheet_.set(of_input(accuracy_check(sheet_.record.errors), sheet_.record.errors, 0));
+    if (errors.worst_index >= 0 && !op_.elementwise_input().empty()) {
+      sheet_.record.worst_input = input_bits(errors.worst_index);
+    }
+  }
+
+  // Over both poisons, so that of every input it is seen that the output is written, and the same again.
+  void judge_part(int64_t part) {
+    const uint64_t from = seed() + static_cast<uint64_t>(part);
+    Trial& trial = once_more(from);
+    const Outputs got = launch(trial, Poison::first);
+    const Outputs again = launch(trial, Poison::second);
+    all_written(got, again);
+    if (const std::string differs = difference(got, again); !differs.empty()) {
+      const bool promised = contract_.promised(ASSAY_SAME_RUN);
+      const std::string how = "over another poison, seed " + std::to_string(from) + ": " + differs;
+      sheet_.set("same-content", promised ? Outcome::fail : Outcome::not_applicable,
+                 promised ? how : std::string(kVaries) + how);
+    }
+    add_to_hash(got);
+    const std::vector<ErrorSummary> errors = judge_once(trial, got, from);
+    if (const CheckResult found = accuracy_check(errors); found.outcome == Outcome::fail) {
+      sheet_.set(of_input(found, errors, part));
+    }
+    for (size_t i = 0; i < errors.size(); ++i) append(sheet_.record.errors[i], errors[i]);
+  }
+
+  // The bits of what the sweep puts in at an index that runs through all its parts, as "3f9d70a4".
+  std::string input_bits(int64_t index) const {
+    const TensorSpec& input = tensors_[index_of(std::string(op_.elementwise_input()))];
+    const auto part = static_cast<uint64_t>(index / input.elements());
+    const FillPlan plan = plan_fill(input.fill, seed() + part, input.name, input.shape, input.dtype);
+    char text[17];
+    std::snprintf(text, sizeof text, "%0*llx", static_cast<int>(2 * size_of(input.dtype)),
+                  static_cast<unsigned long long>(fill_bits(plan, index % input.elements())));
+    return text;
+  }
+
+  // A failure of accuracy with the input it is of, where that is one element; `errors` of part `part`.
+  CheckResult of_input(CheckResult accuracy, std::span<const ErrorSummary> errors, int64_t part) const {
+    if (accuracy.outcome != Outcome::fail || !is_sweep(tensors_) || op_.elementwise_input().empty()) return accuracy;
+    const TensorSpec& input = tensors_[index_of(std::string(op_.elementwise_input()))];
+    const std::string bits = input_bits(part * input.elements() + errors.front().worst_index);
+    const double value = decode(input.dtype, std::stoull(bits, nullptr, 16));
+    accuracy.detail = input.name + " = " + bits + " (" + print_number(value) + "), seed " +
+                      std::to_string(seed() + static_cast<uint64_t>(part)) + ": " + accuracy.detail;
+    return accuracy;
   }
 
   std::optional<Trial> again_;

@@ -1,5 +1,6 @@
 // assay-judge PARENT: judges kernels for the coordinator that started it. Not for the command line.
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 
 #include <cstdio>
@@ -16,6 +17,10 @@ int main(int argc, char** argv) {
   }
   assay::adopt_orphans();
   assay::end_with_parent(*parent);
+  // Copies of some MiB are taken and given back thousands of times: pages of them are kept, not asked for anew each
+  // time.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   ::prctl(PR_SET_DUMPABLE, 0);  // a worker cannot trace the judge or read its memory
   ::fcntl(assay::kChannelDescriptor, F_SETFD, FD_CLOEXEC);
   const assay::OpRegistry ops = assay::make_op_registry();

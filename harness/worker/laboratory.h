@@ -73,6 +73,13 @@ class Laboratory {
                                           const TensorSpec& part_spec, const Content& part) = 0;
   virtual Scaling scaling(const TensorSpec& spec, int power, const Content& before, const Content& after) = 0;
 
+  // Of `c` filled from `seed`. Every figure of judge() and of add_to() for a part of a case that nobody asks about
+  // again: nothing is kept.
+  virtual std::vector<ErrorSummary> judge_once(const Op& op, const Case& c, uint64_t seed, int threads,
+                                               std::span<const Content* const> contents,
+                                               std::span<const Content> outputs, const Contract& contract,
+                                               TruthBuilder& truth);
+
   // Of `c` filled from `seed`. `contents` of every tensor of op.tensors(c): inputs as filled, inout as before the
   // launch, null for outputs.
   virtual std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t seed, int threads,

@@ -1,12 +1,22 @@
 #include "worker/laboratory_host.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "check/accuracy.h"
+#include "check/element_runs.h"
 #include "worker/fill_cache.h"
 
 namespace assay {
 namespace {
+
+std::vector<TensorView> views_of(const std::vector<TensorSpec>& specs, std::span<const Content* const> contents) {
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    views.push_back({&specs[i], contents[i] == nullptr ? nullptr : contents[i]->data()});
+  }
+  return views;
+}
 
 class HostExpectation : public Expectation {
  public:
@@ -97,14 +107,24 @@ class HostLaboratory : public Laboratory {
   std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t seed, int threads,
                                            std::span<const Content* const> contents) override {
     const std::vector<TensorSpec> specs = op.tensors(c);
-    const auto views = [&] {
-      std::vector<TensorView> all;
-      for (size_t i = 0; i < specs.size(); ++i) {
-        all.push_back({&specs[i], contents[i] == nullptr ? nullptr : contents[i]->data()});
-      }
-      return all;
-    };
+    const auto views = [&] { return views_of(specs, contents); };
     return std::make_unique<HostExpectation>(op, c, oracles_.get(op, c, seed, threads, views));
+  }
+
+  std::vector<ErrorSummary> judge_once(const Op& op, const Case& c, uint64_t, int threads,
+                                       std::span<const Content* const> contents, std::span<const Content> outputs,
+                                       const Contract& contract, TruthBuilder& truth) override {
+    const std::vector<TensorSpec> specs = op.tensors(c);
+    const std::vector<TensorView> views = views_of(specs, contents);
+    const auto output = std::find_if(specs.begin(), specs.end(), [](const auto& t) { return t.role == Role::output; });
+    if (outputs.size() == 1 && is_packed(*output)) {
+      if (const auto oracle = op.element_oracle(c, contract, views)) {
+        return {judge_runs(*output, outputs[0].data(), *oracle, contract, threads, truth)};
+      }
+    }
+    HostExpectation once(op, c, std::make_shared<const std::vector<Reference>>(op.oracle(c, views, threads)));
+    once.add_to(truth);
+    return once.judge(outputs, contract);
   }
 
  private:

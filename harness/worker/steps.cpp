@@ -59,6 +59,12 @@ CheckResult Steps::judge(const Outputs& got, Expectation& expectation, std::vect
   return accuracy_check(errors);
 }
 
+std::vector<ErrorSummary> Steps::judge_once(const Trial& trial, const Outputs& got, uint64_t from) {
+  const Stopwatch watch(sheet_.record, "oracle");
+  return court_.laboratory->judge_once(op_, case_, from, court_.settings->threads, trial.inputs(), got, contract_,
+                                       truth_);
+}
+
 std::string Steps::difference(const Outputs& a, const Outputs& b) {
   const Stopwatch watch(sheet_.record, "check");
   for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -78,13 +84,13 @@ std::string Steps::change(const TensorSpec& spec_before, const Content& before, 
          shown(spec_after, after);
 }
 
-bool Steps::all_written(const Outputs& again) {
+bool Steps::all_written(const Outputs& once, const Outputs& again) {
   const Stopwatch watch(sheet_.record, "check");
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorSpec& spec = tensors_[outputs_[i]];
     // An inout that is read held a value before; what was not written there, accuracy sees.
     if (spec.role == Role::inout && spec.is_read) continue;
-    const Unwritten found = court_.laboratory->unwritten(spec, base_[i], again[i], contract_.promised(ASSAY_SAME_RUN));
+    const Unwritten found = court_.laboratory->unwritten(spec, once[i], again[i], contract_.promised(ASSAY_SAME_RUN));
     if (found.count == 0) continue;
     sheet_.set("unwritten", Outcome::fail, describe(spec, found));
     return false;
@@ -93,23 +99,33 @@ bool Steps::all_written(const Outputs& again) {
   return true;
 }
 
-void Steps::note_output() {
+void Steps::add_to_hash(const Outputs& outputs) {
   const Stopwatch watch(sheet_.record, "check");
-  uint64_t hash = 0;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    hash_ = court_.laboratory->hash(tensors_[outputs_[i]], outputs[i], hash_);
+  }
+}
+
+void Steps::note_hash() {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash_));
+  sheet_.record.output_hash = text;
+}
+
+void Steps::note_output() {
+  add_to_hash(base_);
+  if (!is_sweep(tensors_)) note_hash();
+  const Stopwatch watch(sheet_.record, "check");
   std::vector<OutputMajority> majorities;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorSpec& spec = tensors_[outputs_[i]];
-    hash = court_.laboratory->hash(spec, base_[i], hash);
     majorities.push_back({&spec, court_.laboratory->majority(spec, base_[i])});
   }
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  sheet_.record.output_hash = text;
   sheet_.set(trust_check(tensors_, majorities));
 }
 
 void Steps::note_seed(uint64_t from, const std::vector<ErrorSummary>& errors) {
-  if (case_.integer("seeds") > 1) sheet_.record.seeds.push_back(seed_statistics(from, errors));
+  if (case_.integer("seeds") > 1 && !is_sweep(tensors_)) sheet_.record.seeds.push_back(seed_statistics(from, errors));
 }
 
 size_t Steps::index_of(const std::string& tensor) const {

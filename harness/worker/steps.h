@@ -49,11 +49,17 @@ class Steps {
   // What the oracle says of it, added to the truth.
   std::unique_ptr<Expectation> expect(const Trial& trial, uint64_t from);
   CheckResult judge(const Outputs& got, Expectation& expectation, std::vector<ErrorSummary>& errors);
+  // Both at once, and without keeping what the oracle says (Laboratory::judge_once).
+  std::vector<ErrorSummary> judge_once(const Trial& trial, const Outputs& got, uint64_t from);
   std::string difference(const Outputs& a, const Outputs& b);
-  bool all_written(const Outputs& again);
+  // Over the one poison and over the other.
+  bool all_written(const Outputs& once, const Outputs& again);
   // "y[3] 1 became 2": element `i` of either.
   std::string change(const TensorSpec& spec_before, const Content& before, const TensorSpec& spec_after,
                      const Content& after, int64_t i) const;
+  // The record's hash is of the outputs that were added, in order.
+  void add_to_hash(const Outputs& outputs);
+  void note_hash();
   // Hash and trust of the answer under judgement.
   void note_output();
   void note_seed(uint64_t from, const std::vector<ErrorSummary>& errors);
@@ -76,6 +82,7 @@ class Steps {
   Outputs base_;
   std::unique_ptr<Expectation> expectation_;  // of base_
   TruthBuilder truth_;
+  uint64_t hash_ = 0;
   std::string unreached_;  // why a check without a result has none
   int launches_ = 0;
   bool killed_from_outside_ = false;

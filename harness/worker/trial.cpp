@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "device/available_memory.h"
 #include "record/json.h"
+#include "worker/fill_cache.h"
 #include "worker/wire.h"
 
 namespace assay {
@@ -31,7 +32,7 @@ Workspace workspace_from(const json& answer, const Contract& contract) {
 // an element (value, bounds, condition sums). An estimate, meant to err above.
 uint64_t working_bytes(const std::vector<TensorSpec>& tensors, const Layout& layout, const Case& c) {
   constexpr uint64_t kOfAnElement = 64;
-  const auto cached = static_cast<uint64_t>(3 + c.integer("seeds"));
+  const uint64_t cached = std::min(static_cast<uint64_t>(3 + c.integer("seeds")), uint64_t{FillCache::kMostSeeds});
   uint64_t bytes = layout.total + layout.total / 4;
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].role != Role::output) bytes += (4 + cached) * layout.regions[i].length;
