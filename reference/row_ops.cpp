@@ -40,4 +40,11 @@ void add_row_sweep(CaseList& list, const std::vector<std::string>& variants) {
   }
 }
 
+void add_every_input(CaseList& list, const std::vector<std::string>& variants) {
+  for (const std::string& variant : variants) {
+    for (const char* type : {"f16", "bf16"}) list.add(Tier::ci, shape(64, 1024, type) + ",fill=every," + variant);
+    list.add(Tier::nightly, shape(1024, 1024, "f32") + ",fill=every,seeds=4096," + variant);
+  }
+}
+
 }  // namespace assay

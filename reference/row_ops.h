@@ -34,6 +34,10 @@ const auto& fill_named(const Table& table, const Case& c) {
 // independent log-uniform draws with every padding, offset and placement, in which a variant meets many shapes.
 void add_row_sweep(CaseList& list, const std::vector<std::string>& variants);
 
+// For elementwise ops whose fill "every" puts each bit pattern in once: all of the 16-bit types (ci), and all of f32 in
+// parts that stay in caches (nightly).
+void add_every_input(CaseList& list, const std::vector<std::string>& variants);
+
 // Adds each start with each ending.
 void add_product(CaseList& list, Tier least, const std::vector<std::string>& starts,
                  const std::vector<std::string>& endings);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <random>
 
 #include "core/error.h"
 #include "mpfr_value.h"
@@ -60,6 +61,20 @@ TEST(GeluOracle, MpfrLiesWithinItsBound) {
   }
   std::printf("  %lld elements\n", static_cast<long long>(checked));
   EXPECT_GT(checked, 10000);
+}
+
+// Of all floats a sample that is even in their bits, which a sweep goes through.
+TEST(GeluOracle, MpfrLiesWithinItsBoundForAnyFloat) {
+  std::mt19937_64 random(31);
+  int64_t checked = 0;
+  for (int draw = 0; draw < 1500; ++draw) {
+    const std::string seed = std::to_string(1 + random() % (uint64_t{1} << 29));
+    for (const char* form : {"erf", "tanh"}) {
+      expect_encloses_mpfr(case_of("rows=1,cols=8,dtype=f32,fill=every,form=" + std::string(form) + ",seed=" + seed),
+                           &checked);
+    }
+  }
+  EXPECT_GT(checked, 20000);
 }
 
 // In the tail the result is accurate relative to itself, so that its rounding is right there too.

@@ -30,7 +30,7 @@ ASSAY_KERNEL(bias_gelu, onednn, .target = "cpu", .plan = plan, .workspace = oned
              .describe = onednn::describe,
              .contract = {.interface_version = 1,
                           .owner = "libraries@assay",
-                          .domain = "dtype in f32; form in tanh; fill not in special",
+                          .domain = "dtype in f32; form in tanh; fill not in special every",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .split_k = 1, .exp_kind = ASSAY_EXP_ACCURATE},
                           .nan_policy = ASSAY_NAN_PROPAGATES,

@@ -27,9 +27,13 @@ std::vector<Case> cases(const Op& op, Tier tier) {
   }
 
   std::vector<std::string> variants;
-  for (const Fill& fill : fills()) variants.push_back("form=erf,fill=" + std::string(fill.name));
-  for (const Fill& fill : fills()) variants.push_back("form=tanh,fill=" + std::string(fill.name));
+  for (const std::string& form : forms) {
+    for (const Fill& fill : fills()) {
+      if (fill.name != "every") variants.push_back(form + ",fill=" + std::string(fill.name));
+    }
+  }
   add_row_sweep(list, variants);
+  add_every_input(list, forms);
 
   // Feed-forward widths of transformers (GPT-2, BERT: 3072; Qwen 2.5: 4864), and more rows than 2^16.
   add_product(list, Tier::ci, {"rows=17,cols=3072", "rows=4,cols=4864"},

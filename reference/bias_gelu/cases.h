@@ -30,6 +30,7 @@ inline const std::vector<Fill>& fills() {
       {"huge", {"huge"}, {"huge"}},
       {"special", {"special"}, {"normal"}},
       {"nan_one", {"normal"}, {"nan_one"}},
+      {"every", {"every"}, {"zeros", -1}},  // a function of one number: x + -0 is x, for -0 too
   };
   return kFills;
 }
