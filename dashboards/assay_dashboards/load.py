@@ -190,6 +190,21 @@ _FINGERPRINT = _object(
         "seconds": _number,
     }
 )
+_INVARIANCES = _object(
+    {
+        "properties": _list_of(_word),
+        "kernels": _list_of(
+            _object(
+                {
+                    "kernel": _text,
+                    "cells": _list_of(
+                        _object({"word": _word, **dict.fromkeys(("promised", "observed", "varied", "broken"), _count)})
+                    ),
+                }
+            )
+        ),
+    }
+)
 OUTCOMES = ("fail", "skipped", "no-baseline", "weak", "pass", "not-applicable")  # in the order they are shown
 BASELINES = ("changed", "no-baseline", "same")
 
@@ -203,6 +218,7 @@ class Loaded:
     records: list
     notes: list  # (kind, text), in the form of run.json's findings
     fingerprints: list  # of its kernels, in their order; empty where the run took none
+    invariances: dict  # properties, and a row of cells a kernel; without kernels where the run has none
 
 
 def _no_repeated_keys(pairs):
@@ -276,7 +292,14 @@ def load(folder: Path) -> Loaded:
             raise InputError(f"{file}:{number}: {str(error).lstrip('.')}") from None
         records.append(record)
     notes = [("count", "records.jsonl ends in a torn line, which is left out")] if torn else []
-    return Loaded(folder, run, records, notes, _fingerprints(folder / "fingerprints.jsonl"))
+    return Loaded(
+        folder,
+        run,
+        records,
+        notes,
+        _fingerprints(folder / "fingerprints.jsonl"),
+        _invariances(folder / "invariances.json"),
+    )
 
 
 def _fingerprints(file):
@@ -291,6 +314,19 @@ def _fingerprints(file):
             raise InputError(f"{file}:{number}: {str(error).lstrip('.')}") from None
         fingerprints.append(fingerprint)
     return fingerprints
+
+
+def _invariances(file):
+    if not file.exists():
+        return {"properties": [], "kernels": []}
+    try:
+        matrix, _ = _document(_bytes_of(file), _INVARIANCES)
+        for row in matrix["kernels"]:
+            if len(row["cells"]) != len(matrix["properties"]):
+                raise InputError(f"kernels: '{row['kernel']}' has {len(row['cells'])} cells")
+    except InputError as error:
+        raise InputError(f"{file}: {str(error).lstrip('.')}") from None
+    return matrix
 
 
 def _check_words(record, verdicts):

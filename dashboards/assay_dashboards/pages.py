@@ -23,6 +23,7 @@ _WORST_OUTCOME_CLASS = {
     "fail": "bad", "skipped": "unsure", "no-baseline": "blank", "weak": "weak", "pass": "good",
     "not-applicable": "none",
 }  # fmt: skip
+_CLASS_OF_INVARIANT = {"promised": "good", "observed": "blank", "varies": "weak", "broken": "bad"}
 
 
 def pages(view: View) -> dict:
@@ -47,6 +48,7 @@ def pages(view: View) -> dict:
         symbol_of_outcome=SYMBOL_OF_OUTCOME,
         class_of_outcome=_WORST_OUTCOME_CLASS,
         page_of=lambda name: f"kernel-{slug(name)}.html",
+        class_of_invariant=_CLASS_OF_INVARIANT,
         us=_us,
         number=_number,
         shortened=shortened,

@@ -46,6 +46,7 @@ class View:
         self.records = [self._with_place(i, record) for i, record in enumerate(loaded.records)]
         self._notes = loaded.notes
         self.fingerprints = [one | {"name": f"{one['op']}/{one['kernel']}"} for one in loaded.fingerprints]
+        self.invariances = loaded.invariances
 
     def _with_place(self, index, record):
         name = f"{record['op']}/{record['kernel']}"

@@ -69,7 +69,9 @@ nlohmann::json to_json(const InvarianceMatrix& matrix) {
     }
     kernels.push_back({{"kernel", kernel}, {"cells", cells}});
   }
-  return {{"properties", properties}, {"kernels", kernels}};
+  return {{"schema", {{"major", kRecordSchemaMajor}, {"minor", kRecordSchemaMinor}}},
+          {"properties", properties},
+          {"kernels", kernels}};
 }
 
 std::string invariance_table(const InvarianceMatrix& matrix) {
