@@ -198,7 +198,8 @@ class Examination : public Steps {
       return false;
     }
     expectation_ = expect(trial, seed());
-    const CheckResult accuracy = of_input(judge(base_, *expectation_, sheet_.record.errors), sheet_.record.errors, 0);
+    CheckResult accuracy = judge(base_, *expectation_, sheet_.record.errors);
+    accuracy = of_input(std::move(accuracy), sheet_.record.errors, 0);
     sheet_.set(accuracy);
     const bool unmoved = accuracy.outcome == Outcome::fail && difference(base_, stale).empty();
     sheet_.set("fresh", unmoved ? Outcome::fail : Outcome::pass,
