@@ -24,6 +24,8 @@ STAND_INS = {
     "programs/git": f"""[ "$1" != "$GIT_REFUSES" ] || {{ echo "fatal: $1 refused" >&2 && exit 128; }}
 exec {shutil.which("git")} "$@"
 """,
+    "build/bin/assay": "",
+    "harness/tests/mutants/build.py": "",
     ".venv/bin/ruff": "",
     ".venv/bin/clang-tidy": 'for file; do :; done\necho "$file" >>tidied\n',
     ".venv/bin/python": f'exec {sys.executable} "$@"\n',
@@ -100,7 +102,7 @@ def test_a_git_that_refuses_fails_what_asked_it(tree, command, arguments, names)
 @pytest.mark.parametrize(
     ("removed", "names"),
     [
-        (["harness", "kernels"], {"clang-format", "clang-tidy", PYTEST}),
+        (["harness", "kernels"], {"clang-format", "clang-tidy", "seeded-faults", PYTEST}),
         (["kernels/tests"], {PYTEST}),
     ],
 )

@@ -65,7 +65,7 @@ def record(kernel_id="gemm/simd:m=8,n=8,k=8,dtype=f32", verdict="pass", failed=N
         "schema": SCHEMA, "kernel_id": kernel_id, "op": op, "kernel": kernel, "target": "cpu", "owner": "kernels",
         "module_hash": "9f2c51aa03b7d4e1", "verdict": verdict,
         "reason": f"{failed}: {detail}" if failed else "", "checks": checks,
-        "errors": [error_summary()], "seeds": [], "output_hash": "aa", "truth_hash": "bb",
+        "errors": [error_summary()], "seeds": [], "output_hash": "aa", "truth_hash": "bb", "worst_input": "",
         "selection": {"algorithm": "blocked", "isa": "avx2"}, "workspace_bytes": 0, "resident_growth_bytes": 0,
         "interruptions": 0, "late_libraries": [], "latency": [],
         "seconds": {"fill": 0.001, "oracle": 0.004, "launch": 0.002, "check": 0.003},
