@@ -58,6 +58,7 @@ constexpr std::array kGenerators{
     GeneratorRow{Generator::probe_patterns, "probe_patterns", "bit patterns: the first 16 bits count"},
     GeneratorRow{Generator::probe_steps, "probe_steps", "row less 64 in the first column, else 0"},
     GeneratorRow{Generator::every, "every", "every bit pattern of the dtype in turn, seed after seed"},
+    GeneratorRow{Generator::sparse, "sparse", "1 or -1 at one place in each eighth of a row, else 0"},
 };
 
 const GeneratorRow& generator_row(std::string_view name) {

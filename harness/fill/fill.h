@@ -60,6 +60,7 @@ enum class Generator : uint8_t {
   probe_patterns,
   probe_steps,
   every,
+  sparse,
 };
 
 // Everything about one tensor's fill that does not depend on the element, but for its support; plain data, to be passed
@@ -257,6 +258,12 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
       return col == 0 ? static_cast<double>(row % probe::kStepsRows - probe::kStepsRows / 2) : 0;
     case Generator::every:
       return decode(f.dtype, every_bits(f, index));
+    case Generator::sparse: {  // one element in each eighth of a row
+      const int64_t eighth = (f.cols + 7) / 8;
+      const uint64_t draw = hash(row_key, static_cast<uint64_t>(8 * row + col / eighth));
+      if (static_cast<uint64_t>(col % eighth) != (draw >> 1) % static_cast<uint64_t>(eighth)) return 0;
+      return (draw & 1) != 0 ? -1 : 1;
+    }
   }
   return kNan;  // not reached: the switch is complete
 }

@@ -385,6 +385,35 @@ TEST(Fill, SmallIntegersAreUniform) {
   }
 }
 
+// Eight ones of either sign a row, one in each eighth; the last may be cut off.
+TEST(Fill, SparseRowsHaveOneElementInEachEighth) {
+  for (const int64_t cols : {1, 8, 9, 64, 1001}) {
+    const int64_t rows = 4000, eighth = (cols + 7) / 8;
+    const std::vector<double> x = values("sparse", DType::bf16, {rows, cols});
+    std::vector<int> of_column(static_cast<size_t>(cols));
+    int64_t positive = 0, all = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t begin = 0; begin < cols; begin += eighth) {
+        int seen = 0;
+        for (int64_t col = begin; col < std::min(begin + eighth, cols); ++col) {
+          const double v = x[static_cast<size_t>(row * cols + col)];
+          if (v == 0) continue;
+          ASSERT_EQ(std::fabs(v), 1);
+          ++seen;
+          ++all;
+          positive += v > 0;
+          ++of_column[static_cast<size_t>(col)];
+        }
+        EXPECT_LE(seen, 1);
+        if (begin + eighth <= cols) EXPECT_EQ(seen, 1);
+      }
+    }
+    const double expected = static_cast<double>(rows) / static_cast<double>(eighth);
+    for (const int count : of_column) EXPECT_NEAR(count, expected, 6 * std::sqrt(expected)) << cols;
+    EXPECT_NEAR(static_cast<double>(positive), static_cast<double>(all) / 2, 3 * std::sqrt(static_cast<double>(all)));
+  }
+}
+
 // The bits are part of every golden: a change here makes all of them stale and must be meant.
 TEST(Fill, BitsNeverChangeSilently) {
   EXPECT_EQ(fill_detail::hash(0, 0), 0xe220a8397b1dcdafu);  // first output of SplitMix64 seeded with 0
@@ -400,6 +429,7 @@ TEST(Fill, BitsNeverChangeSilently) {
   EXPECT_EQ(hash("scaled", DType::f32), 0x9e7860f3e695d7f6u);
   EXPECT_EQ(hash("special", DType::f32), 0xece712b58abf9c0cu);
   EXPECT_EQ(hash("int8_full", DType::i8), 0xda4e9da0f187921cu);
+  EXPECT_EQ(hash("sparse", DType::bf16), 0x843a13d86447cbf8u);
 }
 
 }  // namespace

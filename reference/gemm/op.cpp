@@ -1,8 +1,10 @@
 // The gemm op: C = alpha op(A) op(B) + beta C over a batch of row-major matrices. As in BLAS, A and B are not read when
 // alpha is 0, C is not read when beta is 0, and k = 0 leaves beta C. NaN and infinity go by IEEE 754.
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
+#include "core/matrix_product.h"
 #include "reference/case_list.h"
 #include "reference/gemm/gemm.h"
 #include "reference/gemm/oracle.h"
@@ -36,6 +38,7 @@ Fills fills_of(const Case& c) {
   if (fill == "onehot" || fill == "identity") return {own, {.generator = "index"}, integers};
   if (fill == "index") return {own, integers, integers};
   if (fill == "ones") return {own, own, integers};
+  if (fill == "sparse") return {own, integers, integers};  // sums up to 64: 16-bit outputs hold them, whatever k is
   if (is_probe(c)) {
     const bool has_partner = fill == "probe_spine" || fill == "probe_fused" || fill == "probe_order";
     return {own, {.generator = has_partner ? fill + "_partner" : "ones"}, integers};
@@ -60,7 +63,7 @@ DType output_dtype(const Case& c) {
                                     : " has no field 'out' but 'same'; leave it out"));
 }
 
-class GemmOp final : public Op {
+class GemmOp final : public Op, public MatrixProductOp {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override { return "c = alpha op(a) op(b) + beta c, batched, row-major"; }
@@ -110,7 +113,18 @@ class GemmOp final : public Op {
                      {Tier::nightly, "m=46349,n=46351,k=33,tb=t,dtype=f16"},
                      {Tier::nightly, "batch=65537,m=128,n=257,k=8,dtype=bf16"},
                      {Tier::nightly, "m=32771,n=8,k=65537,dtype=f16"},
-                     {Tier::nightly, "m=46351,n=46352,k=16,tb=t,out=bf16,dtype=e4m3"}});
+                     {Tier::nightly, "m=46351,n=46352,k=16,tb=t,out=bf16,dtype=e4m3"},
+                     // From 2^32 products on integers are verified in the square of the size (check/freivalds.h).
+                     {Tier::nightly, "m=16384,n=16384,k=16384,dtype=bf16,fill=sparse"},
+                     {Tier::nightly, "m=16384,n=16384,k=16384,tb=t,dtype=f16,fill=sparse"},
+                     {Tier::nightly, "m=8191,n=8193,k=8195,ta=t,dtype=f32,fill=integers"},
+                     {Tier::nightly, "m=4099,n=4097,k=4101,ta=t,tb=t,dtype=f64,fill=integers"},
+                     {Tier::nightly, "m=8200,n=8208,k=8224,tb=t,out=bf16,dtype=e4m3,fill=sparse"},
+                     {Tier::nightly, "m=17,n=65539,k=16411,ta=t,dtype=bf16,fill=sparse"},
+                     {Tier::nightly,
+                      "m=65543,n=33,k=8209,tb=t,alpha=3,beta=-2,pad_a=3,pad_b=1,pad_c=5,dtype=f16"
+                      ",fill=sparse"},
+                     {Tier::nightly, "m=129,n=257,k=262147,dtype=bf16,fill=sparse"}});
   }
 
   std::vector<TensorSpec> own_tensors(const Case& c) const override {
@@ -143,6 +157,24 @@ class GemmOp final : public Op {
 
   Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const override {
     return bounds_of(rule_of(c, contract), reference, std::max<int64_t>(c.integer("n"), 1), kPer);
+  }
+
+  MatrixProduct matrix_product(const Case& c) const override {
+    return {.left = kA,
+            .right = kB,
+            .out = kC,
+            .left_transposed = c.word("ta") == "t",
+            .right_transposed = c.word("tb") == "t",
+            .alpha = c.real("alpha"),
+            .beta = c.real("beta")};
+  }
+
+  bool is_exact(const Case& c, const Contract& contract, const ProductReach& reach) const override {
+    constexpr double kOfIntegers = 0;  // the quantum
+    const double factor = std::max({1.0, std::fabs(c.real("alpha")), std::fabs(c.real("beta"))});
+    const double conditions[kConditions] = {reach.sums, reach.sums, kOfIntegers, reach.operand * factor};
+    return rule_of(c, contract)({}, 0, 0, conditions).evidence == Evidence::exact &&
+           sums_are_exact(output_dtype(c), reach.sums, 0, contract.arithmetic.flushes_subnormals != 0);
   }
 
   std::string cap_violation(const Contract& contract) const override {
