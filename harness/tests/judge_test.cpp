@@ -21,6 +21,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using bad::concluded;
@@ -226,6 +227,51 @@ TEST(Judge, ReadingCAtBetaZeroIsWrongAndNotUnwritten) {
   EXPECT_NE(zero.reason.find("accuracy"), std::string::npos) << details(zero);
   const Record one = concluded(judge.check(kernel, ops.parse_case("gemm:m=9,n=7,k=5,beta=1,dtype=f32")));
   EXPECT_EQ(one.verdict, Verdict::pass) << details(one);
+}
+
+// From 2^32 products on there is no oracle of every element, and one flipped bit is found all the same.
+TEST(Judge, AFlippedBitOfALargeProductOfIntegersIsFoundByFreivalds) {
+  const char* const large = "gemm:m=2048,n=2048,k=1024,dtype=f32,fill=sparse";
+  const char* const small = "gemm:m=2048,n=2048,k=8,dtype=f32,fill=sparse";
+  const auto accuracy = [](const Record& record) {
+    for (const CheckResult& result : record.checks) {
+      if (result.check == "accuracy") return result.detail;
+    }
+    return std::string();
+  };
+  JudgeClient judge(settings());
+  const Record right = bad::check(judge, "product_right", large);
+  EXPECT_EQ(right.verdict, Verdict::pass) << details(right);
+  EXPECT_THAT(accuracy(right), HasSubstr("T0 4194304, T1 0"));
+  EXPECT_THAT(accuracy(right), HasSubstr("Freivalds modulo 2^61 - 1, sums of at most 64"));
+  EXPECT_EQ(right.truth_hash, "");  // no oracle was asked
+  ASSERT_THAT(right.errors, SizeIs(1));
+  EXPECT_EQ(right.errors[0].exact, 4194304);
+
+  const Record wrong = bad::check(judge, "product_flipped", large);
+  EXPECT_EQ(wrong.verdict, Verdict::wrong) << details(wrong);
+  EXPECT_THAT(wrong.reason, HasSubstr("accuracy: c[1234567] got "));
+  EXPECT_THAT(wrong.reason, HasSubstr("bound 0 (T0); 1 of 4194304 elements fail; Freivalds"));
+  // A case that is not so large has its oracle, which finds the same.
+  const Record by_oracle = bad::check(judge, "product_flipped", small);
+  EXPECT_EQ(by_oracle.verdict, Verdict::wrong) << details(by_oracle);
+  EXPECT_THAT(by_oracle.reason, HasSubstr("accuracy: c[1234567] got "));
+  EXPECT_THAT(accuracy(by_oracle), Not(HasSubstr("Freivalds")));
+}
+
+// Where sums may leave the 24 bits of f32 the oracle is asked, whatever the size.
+TEST(Judge, AProductThatFreivaldsCannotVerifyHasItsOracle) {
+  JudgeSettings from_one = settings();
+  from_one.products_verified = 1;
+  JudgeClient judge(from_one), by_oracle(settings());
+  for (const auto& [id, verified] : {std::pair{"gemm:m=3,n=2,k=600000,dtype=f32,fill=integers", false},
+                                     {"gemm:m=9,n=7,k=5,dtype=f32,fill=integers", true}}) {
+    const Record record = bad::check(judge, "product_right", id), other = bad::check(by_oracle, "product_right", id);
+    EXPECT_EQ(record.verdict, Verdict::pass) << details(record);
+    EXPECT_EQ(record.truth_hash.empty(), verified) << details(record);
+    EXPECT_EQ(other.verdict, Verdict::pass) << details(other);
+    EXPECT_EQ(record.errors, other.errors) << details(record);
+  }
 }
 
 TEST(Judge, AnAnswerToThePreviousInputsIsToldAsOne) {

@@ -47,6 +47,7 @@ JudgeSettings settings_from_json(const json& value) {
   if (const std::string tool = value.at("sanitizer"); !tool.empty()) settings.sanitizer = sanitizer_named(tool);
   settings.sanitizer_program = value.at("sanitizer_program").get<std::string>();
   settings.elements_on_device = value.at("elements_on_device");
+  settings.products_verified = value.at("products_verified");
   settings.threads = value.at("threads");
   settings.deadline_seconds = value.at("deadline_seconds");
   settings.memory_limit_bytes = value.at("memory_limit_bytes");
@@ -353,6 +354,7 @@ json settings_to_json(const JudgeSettings& settings) {
           {"sanitizer", settings.sanitizer ? name_of(*settings.sanitizer) : ""},
           {"sanitizer_program", settings.sanitizer_program.string()},
           {"elements_on_device", settings.elements_on_device},
+          {"products_verified", settings.products_verified},
           {"threads", settings.threads},
           {"deadline_seconds", settings.deadline_seconds},
           {"memory_limit_bytes", settings.memory_limit_bytes}};

@@ -32,6 +32,9 @@ struct JudgeSettings {
   // In all tensors of a case: from so many on, a GPU's memory holds what the judge compares, and the GPU compares it.
   // Below, some tens of microseconds for each allocation and kernel cost more than a host's loops.
   int64_t elements_on_device = int64_t{1} << 20;
+  // From so many products on (m n k of a gemm, all of its batch together) a product of integers is judged by Freivalds
+  // (check/freivalds.h), where that proves as much as the oracle.
+  int64_t products_verified = int64_t{1} << 32;
   int threads = 2;                           // each launch may use
   double deadline_seconds = 20;              // of one launch, and of one prepare
   uint64_t memory_limit_bytes = 4ull << 30;  // resident size of a worker above what the judge gave it

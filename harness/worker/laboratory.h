@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check/bytes.h"
+#include "check/freivalds.h"
 #include "check/guard.h"
 #include "check/poison.h"
 #include "check/relations.h"
@@ -43,7 +44,10 @@ class Expectation {
   virtual ~Expectation() = default;
   // `outputs` in tensor order.
   virtual std::vector<ErrorSummary> judge(std::span<const Content> outputs, const Contract& contract) = 0;
-  virtual void add_to(TruthBuilder& truth) = 0;
+  // False: what it judges by does not give each element's value, and nothing was added.
+  virtual bool add_to(TruthBuilder& truth) = 0;
+  // What the record says of how judge() judged; empty: by the oracle.
+  virtual std::string how() const { return ""; }
 };
 
 // A TensorSpec goes with each content and says where its elements lie.
@@ -72,6 +76,9 @@ class Laboratory {
   virtual int64_t changed_in_leading_part(const TensorSpec& whole_spec, const Content& whole,
                                           const TensorSpec& part_spec, const Content& part) = 0;
   virtual Scaling scaling(const TensorSpec& spec, int power, const Content& before, const Content& after) = 0;
+
+  // Over matrices whose elements lie in contents.
+  virtual std::unique_ptr<MatrixPasses> matrix_passes(int threads) = 0;
 
   // Of `c` filled from `seed`. Every figure of judge() and of add_to() for a part of a case that nobody asks about
   // again: nothing is kept.

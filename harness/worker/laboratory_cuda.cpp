@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "check/device_bytes.h"
+#include "check/device_freivalds.h"
 #include "check/device_references.h"
 #include "check/device_relations.h"
 #include "core/device_memory.h"
@@ -33,7 +34,10 @@ class CudaExpectation : public Expectation {
     return references_->judge(tensors, contract);
   }
 
-  void add_to(TruthBuilder& truth) override { references_->add_to(truth); }
+  bool add_to(TruthBuilder& truth) override {
+    references_->add_to(truth);
+    return true;
+  }
 
  private:
   std::vector<TensorSpec> specs_;
@@ -97,6 +101,8 @@ class CudaLaboratory : public Laboratory {
   Scaling scaling(const TensorSpec& spec, int power, const Content& before, const Content& after) override {
     return scaling_on_device(spec, power, before.data(), after.data());
   }
+
+  std::unique_ptr<MatrixPasses> matrix_passes(int) override { return make_device_passes(); }
 
   std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t, int,
                                            std::span<const Content* const> contents) override {

@@ -37,8 +37,9 @@ class HostExpectation : public Expectation {
     return errors;
   }
 
-  void add_to(TruthBuilder& truth) override {
+  bool add_to(TruthBuilder& truth) override {
     for (const Reference& reference : *references_) truth.add(reference);
+    return true;
   }
 
  private:
@@ -103,6 +104,8 @@ class HostLaboratory : public Laboratory {
   Scaling scaling(const TensorSpec& spec, int power, const Content& before, const Content& after) override {
     return scaling_of(spec, power, before.data(), after.data());
   }
+
+  std::unique_ptr<MatrixPasses> matrix_passes(int threads) override { return make_host_passes(threads); }
 
   std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t seed, int threads,
                                            std::span<const Content* const> contents) override {

@@ -46,7 +46,7 @@ class Steps {
   void map(Trial& trial);
   void fill(Trial& trial, uint64_t from);
   Outputs launch(Trial& trial, Poison poison, Manner manner = Manner::plain);
-  // What the oracle says of it, added to the truth.
+  // What the oracle says of it, added to the truth; of a large product of integers what verifies it instead.
   std::unique_ptr<Expectation> expect(const Trial& trial, uint64_t from);
   CheckResult judge(const Outputs& got, Expectation& expectation, std::vector<ErrorSummary>& errors);
   // Both at once, and without keeping what the oracle says (Laboratory::judge_once).
@@ -82,6 +82,7 @@ class Steps {
   Outputs base_;
   std::unique_ptr<Expectation> expectation_;  // of base_
   TruthBuilder truth_;
+  bool knows_truth_ = true;  // every expectation gave its elements to it
   uint64_t hash_ = 0;
   std::string unreached_;  // why a check without a result has none
   int launches_ = 0;
