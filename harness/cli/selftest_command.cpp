@@ -6,7 +6,6 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
@@ -15,8 +14,8 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "core/error.h"
-#include "gate/kill_table.h"
 #include "gate/program.h"
+#include "gate/selftest_result.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -26,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a selftest has to show: of the faults that the tier's cases should kill, and of innocent kernel-cases.
-constexpr double kKilled = 0.99, kPrecisionKilled = 0.95, kKilledInSmoke = 0.90;
 constexpr double kKeptByLeastSuite = 0.98;
 constexpr int64_t kSeedsApart = 1000;  // the inputs of one round of innocent cases and the next
 
@@ -101,19 +98,6 @@ class Errands {
   fs::path out_;
 };
 
-// Everything the tables are made from.
-struct Findings {
-  bool whole = false;  // of all faults there are
-  std::vector<FaultTrial> trials;
-  std::map<std::string, Problem> problems;    // faults whose judgement failed
-  std::map<std::string, std::string> beyond;  // faults whose witness this machine cannot judge, and that no case killed
-  std::vector<std::string> bad_controls;      // innocent modules, made as the spoilt ones are, that failed
-  TierCases cases;
-  CaseSeconds seconds;
-  int64_t innocent = 0;  // kernel-cases
-  std::vector<std::string> alarms;
-};
-
 std::vector<std::string> common_arguments(const Options& options) {
   return {"check",
           "--root",
@@ -162,7 +146,8 @@ TierCases cases_of(const OpRegistry& ops, Tier tier, const std::string& device) 
   return cases;
 }
 
-void judge_faults(const Options& options, const std::vector<SeededFault>& faults, Errands& errands, Findings& found) {
+void judge_faults(const Options& options, const std::vector<SeededFault>& faults, Errands& errands,
+                  SelftestResult& found) {
   std::map<std::string, std::set<std::string>> filters;  // by module
   std::vector<Errand> all;
   for (const SeededFault& fault : faults) {
@@ -179,6 +164,7 @@ void judge_faults(const Options& options, const std::vector<SeededFault>& faults
       continue;
     }
     controls[module] = read_records(errands.folder(module));
+    found.environment = read_run(errands.folder(module)).environment;
     for (const Record& record : controls[module]) {
       if (is_alarm(record) && !is_beyond_this_machine(record)) {
         found.bad_controls.push_back(record.kernel_id + ": " + record.reason);
@@ -187,7 +173,7 @@ void judge_faults(const Options& options, const std::vector<SeededFault>& faults
   }
   for (const SeededFault& fault : faults) {
     if (problems.contains(fault.name)) {
-      found.problems[fault.name] = problems.at(fault.name);
+      found.not_judged[fault.name] = problems.at(fault.name);
       continue;
     }
     FaultTrial trial{fault, kills_between(controls[fault.module], read_records(errands.folder(fault.name)))};
@@ -202,7 +188,7 @@ void judge_faults(const Options& options, const std::vector<SeededFault>& faults
 }
 
 // Rounds of every kernel of the build on the tier's cases, each with other seeds, until there are enough.
-void judge_innocents(const Options& options, Errands& errands, Findings& found) {
+void judge_innocents(const Options& options, Errands& errands, SelftestResult& found) {
   for (int64_t round = 0; found.innocent < options.innocent && interrupt_signal() == 0; ++round) {
     Errand errand{"innocent-" + std::to_string(round), common_arguments(options), {}};
     if (round > 0) errand.arguments.insert(errand.arguments.end(), {"--reseed", std::to_string(round * kSeedsApart)});
@@ -223,74 +209,7 @@ void judge_innocents(const Options& options, Errands& errands, Findings& found) 
   }
 }
 
-std::string share(int64_t part, int64_t whole) {
-  if (whole == 0) return "none";
-  return fmt::format("{} of {} ({:.1f} %)", part, whole,
-                     100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
-// What is wrong with the checks by this selftest; empty: nothing. Of a sample the rates say little: there it is enough
-// that no fault survives but those that are known to.
-std::vector<std::string> shortfalls(const Findings& found, const KillTable& table) {
-  std::vector<std::string> lines;
-  const auto require = [&](const char* what, int64_t part, int64_t whole, double least) {
-    if (found.whole && static_cast<double>(part) < least * static_cast<double>(whole)) {
-      lines.push_back(fmt::format("{}: {}, of which {:.0f} % should be", what, share(part, whole), 100 * least));
-    }
-  };
-  require("killed", table.all.killed, table.all.faults, kKilled);
-  require("of precision", table.precision.killed, table.precision.faults, kPrecisionKilled);
-  require("killed by the smoke tier", table.all.in_smoke, table.all.faults, kKilledInSmoke);
-  for (const SeededFault& fault : table.survivors) {
-    if (fault.survives.empty()) lines.push_back(fault.name + " survives, and nobody said why");
-  }
-  if (!found.alarms.empty()) lines.push_back("false alarms");
-  if (!found.bad_controls.empty()) lines.push_back("modules without a fault that failed");
-  return lines;
-}
-
-std::string markdown(const Options& options, const Findings& found, const KillTable& table) {
-  const std::string tier(name_of(options.tier));
-  std::string text = fmt::format("| family | faults | killed, {} tier | smoke tier | without goldens |\n", tier);
-  text += "| --- | --- | --- | --- | --- |\n";
-  const auto line = [&](const std::string& name, const KillTable::Row& row) {
-    text +=
-        fmt::format("| {} | {} | {} | {} | {} |\n", name, row.faults, row.killed, row.in_smoke, row.without_goldens);
-  };
-  for (const auto& [family, row] : table.families) line(family, row);
-  line("**of precision**", table.precision);
-  line("**all**", table.all);
-  text += "\n| check | kills | alone | of precision |\n| --- | --- | --- | --- |\n";
-  for (const auto& [check, row] : table.checks) {
-    text += fmt::format("| {} | {} | {} | {} |\n", check, row.kills, row.alone, row.precision);
-  }
-  text += fmt::format("\nKilled by the {} tier: {}; of precision {}; by the smoke tier {}.\n", tier,
-                      share(table.all.killed, table.all.faults), share(table.precision.killed, table.precision.faults),
-                      share(table.all.in_smoke, table.all.faults));
-  text += fmt::format("False alarms: {} in {} kernel-cases without a fault; at most {:.2g} a case (95 %).\n",
-                      found.alarms.size(), found.innocent,
-                      upper_bound_of_rate(static_cast<int64_t>(found.alarms.size()), found.innocent));
-  const auto list = [&](const char* heading, const std::vector<std::string>& lines) {
-    if (!lines.empty()) text += fmt::format("\n{}:\n", heading);
-    for (const std::string& one : lines) text += "- " + one + "\n";
-  };
-  std::vector<std::string> survivors, problems, beyond;
-  for (const SeededFault& fault : table.survivors) {
-    survivors.push_back(fmt::format("{} ({}): {}; witness {}; {}", fault.name, fault.family, fault.what, fault.witness,
-                                    fault.survives.empty() ? "not explained" : "survives because " + fault.survives));
-  }
-  for (const auto& [name, problem] : found.problems) problems.push_back(name + ": " + problem);
-  for (const auto& [name, why] : found.beyond) beyond.push_back(name + ": " + why);
-  list("Survivors", survivors);
-  list("Not judged", problems);
-  list("Beyond this machine, and not counted", beyond);
-  list("False alarms", found.alarms);
-  list("Modules without a fault, made as the faults are, that failed", found.bad_controls);
-  list("Short of the targets", shortfalls(found, table));
-  return text;
-}
-
-std::string suites_text(const Findings& found) {
+std::string suites_text(const SelftestResult& found) {
   const Suite smoke = suite_of(found.trials, found.seconds, found.cases.smoke);
   const Suite least = least_suite(found.trials, found.seconds, kKeptByLeastSuite);
   std::string text = fmt::format("\nsmoke tier: {} cases, {:.1f} s, {} faults killed\n", smoke.cases.size(),
@@ -301,49 +220,6 @@ std::string suites_text(const Findings& found) {
     text += fmt::format("  {}{}\n", c, found.cases.smoke.contains(c) ? "" : "  (not in smoke)");
   }
   return text;
-}
-
-nlohmann::json row_to_json(const KillTable::Row& row) {
-  return {{"faults", row.faults},
-          {"killed", row.killed},
-          {"in_smoke", row.in_smoke},
-          {"without_goldens", row.without_goldens},
-          {"witness_only", row.witness_only}};
-}
-
-nlohmann::json to_json(const Options& options, const Findings& found, const KillTable& table) {
-  nlohmann::json families = nlohmann::json::object(), checks = nlohmann::json::object();
-  for (const auto& [family, row] : table.families) families[family] = row_to_json(row);
-  for (const auto& [check, row] : table.checks) {
-    checks[check] = {{"kills", row.kills}, {"alone", row.alone}, {"precision", row.precision}};
-  }
-  nlohmann::json faults = nlohmann::json::array();
-  for (const FaultTrial& trial : found.trials) {
-    std::set<std::string> killers;
-    for (const Kill& kill : trial.kills) killers.insert(kill.checks.begin(), kill.checks.end());
-    faults.push_back({{"name", trial.fault.name},
-                      {"family", trial.fault.family},
-                      {"kernel", trial.fault.kernel()},
-                      {"witness", trial.fault.witness},
-                      {"what", trial.fault.what},
-                      {"cases", trial.kills.size()},
-                      {"first", trial.kills.empty() ? "" : trial.kills.front().id},
-                      {"checks", killers}});
-  }
-  return {{"device", options.device},
-          {"whole", found.whole},
-          {"tier", name_of(options.tier)},
-          {"all", row_to_json(table.all)},
-          {"precision", row_to_json(table.precision)},
-          {"families", families},
-          {"checks", checks},
-          {"faults", faults},
-          {"not_judged", found.problems},
-          {"beyond_this_machine", found.beyond},
-          {"bad_controls", found.bad_controls},
-          {"innocent_cases", found.innocent},
-          {"alarms", found.alarms},
-          {"alarm_rate_at_most", upper_bound_of_rate(static_cast<int64_t>(found.alarms.size()), found.innocent)}};
 }
 
 SeededFaults faults_asked_for(const Options& options) {
@@ -367,7 +243,9 @@ int selftest_command(const Options& given) {
   const fs::path out =
       fs::absolute(options.out.empty() ? source_root(options) / "runs" / ("selftest-" + options.device) : options.out);
   Errands errands(options, out);
-  Findings found;
+  SelftestResult found;
+  found.device = options.device;
+  found.tier = options.tier;
   found.whole = whole;
   found.cases = cases_of(make_op_registry(), options.tier, options.device);
   judge_faults(options, faults, errands, found);
@@ -376,14 +254,13 @@ int selftest_command(const Options& given) {
     fmt::print(stderr, "assay: stopped; the same command goes on from {}\n", out.string());
     return 128 + interrupt_signal();
   }
-  const KillTable table = tabulate(found.trials, found.cases);
-  const std::string text = markdown(options, found, table);
-  const std::string document = print_json(to_json(options, found, table), 1) + "\n";
+  found.finished = utc_now();
+  const std::string text = markdown(found);
+  const std::string document = print_json(to_json(found), 1) + "\n";
   write_file_atomically(out / "selftest.md", text);
   write_file_atomically(out / "selftest.json", document);
   fmt::print("{}", options.json ? document : text + (options.minimise ? suites_text(found) : ""));
-  if (!found.problems.empty()) return 4;
-  return shortfalls(found, table).empty() ? 0 : 1;
+  return exit_code_of(found);
 }
 
 }  // namespace assay

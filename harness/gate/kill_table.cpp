@@ -33,12 +33,12 @@ double total_seconds(const Record& record) {
   return total;
 }
 
-void count(KillTable::Row& row, bool killed, bool in_smoke, bool without_goldens, bool witness_only) {
+void count(KillTable::Row& row, const FaultOutcome& outcome) {
   ++row.faults;
-  row.killed += killed;
-  row.in_smoke += in_smoke;
-  row.without_goldens += without_goldens;
-  row.witness_only += witness_only;
+  row.killed += !outcome.checks.empty();
+  row.in_smoke += outcome.in_smoke;
+  row.without_goldens += outcome.without_goldens;
+  row.witness_only += !outcome.witness_checks.empty();
 }
 
 // Faults that each case kills, as indexes into the trials.
@@ -129,35 +129,38 @@ std::vector<Kill> kills_between(const std::vector<Record>& control, const std::v
   return kills;
 }
 
+FaultOutcome outcome_of(const FaultTrial& trial, const TierCases& cases) {
+  FaultOutcome outcome;
+  for (const Kill& kill : trial.kills) {
+    const std::string c = case_of_kernel_id(kill.id);
+    if (!cases.tier.contains(c)) continue;
+    if (outcome.cases++ == 0) outcome.first = kill.id;
+    outcome.checks.insert(kill.checks.begin(), kill.checks.end());
+    outcome.in_smoke = outcome.in_smoke || cases.smoke.contains(c);
+  }
+  outcome.without_goldens = std::any_of(outcome.checks.begin(), outcome.checks.end(), [](const std::string& check) {
+    return std::find(kGoldenChecks.begin(), kGoldenChecks.end(), check) == kGoldenChecks.end();
+  });
+  if (!outcome.checks.empty() || trial.kills.empty()) return outcome;
+  outcome.first = trial.kills.front().id;
+  for (const Kill& kill : trial.kills) outcome.witness_checks.insert(kill.checks.begin(), kill.checks.end());
+  return outcome;
+}
+
 KillTable tabulate(const std::vector<FaultTrial>& trials, const TierCases& cases) {
   KillTable table;
   for (const FaultTrial& trial : trials) {
-    std::set<std::string> killers;
-    bool in_smoke = false;
-    for (const Kill& kill : trial.kills) {
-      const std::string c = case_of_kernel_id(kill.id);
-      if (!cases.tier.contains(c)) continue;
-      killers.insert(kill.checks.begin(), kill.checks.end());
-      in_smoke = in_smoke || cases.smoke.contains(c);
-    }
-    const bool killed = !killers.empty();
-    const auto needs_goldens = [](const std::string& check) {
-      return std::find(kGoldenChecks.begin(), kGoldenChecks.end(), check) != kGoldenChecks.end();
-    };
-    const bool without_goldens = !std::all_of(killers.begin(), killers.end(), needs_goldens);
-    const bool witness_only = !killed && !trial.kills.empty();
+    const FaultOutcome outcome = outcome_of(trial, cases);
     const bool precision = trial.fault.precision;
-    for (KillTable::Row* row : {&table.all, &table.families[trial.fault.family]}) {
-      count(*row, killed, in_smoke, without_goldens, witness_only);
-    }
-    if (precision) count(table.precision, killed, in_smoke, without_goldens, witness_only);
-    for (const std::string& check : killers) {
+    for (KillTable::Row* row : {&table.all, &table.families[trial.fault.family]}) count(*row, outcome);
+    if (precision) count(table.precision, outcome);
+    for (const std::string& check : outcome.checks) {
       KillTable::CheckRow& row = table.checks[check];
       ++row.kills;
-      row.alone += killers.size() == 1;
+      row.alone += outcome.checks.size() == 1;
       row.precision += precision;
     }
-    if (!killed) table.survivors.push_back(trial.fault);
+    if (outcome.checks.empty()) table.survivors.push_back(trial.fault);
   }
   return table;
 }

@@ -56,6 +56,17 @@ struct FaultTrial {
   std::vector<Kill> kills;
 };
 
+// What the cases of the tier say of one fault.
+struct FaultOutcome {
+  std::set<std::string> checks;          // that kill it; empty: it survives
+  std::set<std::string> witness_checks;  // of a survivor: that its witness, which is no case of the tier, fails
+  int64_t cases = 0;                     // that kill it
+  std::string first;                     // of them, by kernel id; of a survivor the witness, where that fails
+  bool in_smoke = false;                 // one of them is of the smoke tier
+  bool without_goldens = false;          // one of the checks needs nothing approved before
+};
+FaultOutcome outcome_of(const FaultTrial& trial, const TierCases& cases);
+
 struct KillTable {
   struct Row {
     int64_t faults = 0;

@@ -55,7 +55,12 @@ TEST_F(Selftest, FaultsThatAreCaughtAreExit0AndTold) {
   EXPECT_THAT(end.output, HasSubstr("| unwritten | 1 |"));
   EXPECT_THAT(end.output, HasSubstr("False alarms: 0 in "));
   EXPECT_THAT(end.output, HasSubstr("least suite that keeps 98 %: 1 cases"));
-  EXPECT_TRUE(fs::exists(folder / "run" / "selftest.json"));
+  std::ifstream in(folder / "run" / "selftest.json");
+  const nlohmann::json document = nlohmann::json::parse(in);
+  EXPECT_EQ(document.at("exit_code"), 0);
+  EXPECT_EQ(document.at("tier"), "smoke");
+  EXPECT_EQ(document.at("faults").at(0).at("kernel"), "reduce/bad");
+  EXPECT_TRUE(document.at("environment").contains("cpu.model"));
 }
 
 TEST_F(Selftest, AFaultThatSurvivesIsExit1AndNamed) {
