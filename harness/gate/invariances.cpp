@@ -20,13 +20,14 @@ void add(Invariant& one, const CheckResult& result, uint32_t promise) {
   }
 }
 
-// "promised 254", "varies 3 of 20".
+// "promised 254", "promised 7, observed 182", "varies 3 of 20".
 std::string cell(const Invariant& one) {
   const std::string_view word = one.word();
   if (word == "unknown") return "";
   const int64_t cases = one.promised + one.observed + one.varied + one.broken;
   if (word == "varies") return fmt::format("varies {} of {}", one.varied, cases);
   if (word == "broken") return fmt::format("**broken** {} of {}", one.broken, cases);
+  if (word == "partly") return fmt::format("promised {}, observed {}", one.promised, one.observed);
   return fmt::format("{} {}", word, cases);
 }
 
@@ -35,7 +36,7 @@ std::string cell(const Invariant& one) {
 std::string_view Invariant::word() const {
   if (broken > 0) return "broken";
   if (varied > 0) return "varies";
-  if (promised > 0) return "promised";
+  if (promised > 0) return observed > 0 ? "partly" : "promised";
   return observed > 0 ? "observed" : "unknown";
 }
 

@@ -20,7 +20,8 @@ struct Invariant {
   int64_t varied = 0;    // in which it did not, and nobody promised it
   int64_t broken = 0;    // in which it did not although it was promised
 
-  // "broken", "varies", "promised", "observed", or "unknown" where no case could tell.
+  // "broken", "varies", "promised", "partly" where only some of the cases were promised it (a dispatcher promises what
+  // its choice does), "observed", or "unknown" where no case could tell.
   std::string_view word() const;
   bool operator==(const Invariant&) const = default;
 };

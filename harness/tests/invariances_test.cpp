@@ -58,6 +58,15 @@ TEST(Invariances, TheWorstOfAKernelsCasesIsItsWord) {
   EXPECT_THAT(table, HasSubstr("| gemm/b | promised 1 |  |"));
 }
 
+TEST(Invariances, WhatOnlySomeCasesWerePromisedIsNotCalledPromised) {
+  const InvarianceMatrix matrix =
+      invariances_of({record("dispatch", {check_result("same-threads", Outcome::pass)}),
+                      record("dispatch", {check_result("same-threads", Outcome::pass, std::string(kObserved))}),
+                      record("dispatch", {check_result("same-threads", Outcome::pass, std::string(kObserved))})});
+  EXPECT_EQ(of(matrix, "gemm/dispatch", "same-threads").word(), "partly");
+  EXPECT_THAT(invariance_table(matrix), HasSubstr("| promised 1, observed 2 |"));
+}
+
 TEST(Invariances, ARefusedCaseSaysNothing) {
   Record refused = record("a", {check_result("same-run", Outcome::not_applicable, "unsupported")});
   refused.verdict = Verdict::unsupported;
