@@ -1,10 +1,12 @@
-"""python -m assay_dashboards RUN [--out DIR]: writes the report of a run's folder.
+"""python -m assay_dashboards FOLDER [--out DIR] [--selftest FOLDER] [--before FOLDER]: writes the report of a run's
+folder, or of a selftest's.
 
-    index.html, kernel-*.html   for people; open from disk, no network
+    index.html, kernel-*.html   for people; open from disk, no network; of a selftest index.html alone
     junit.xml                   for job pages
     benchmark.json              for Google Benchmark's tools
     summary.md                  for a job page or a comment
 
+--selftest shows a selftest in the run's page, --before an earlier selftest beside it.
 The page's path is printed when the report is written. Exit code 0 then, whatever it says, but for a run that ended
 and lacks records; 4, with one line, for that and when it could not be written.
 """
@@ -19,8 +21,10 @@ from pathlib import Path
 from .benchmark_json import benchmark_json
 from .junit import junit
 from .load import load
-from .pages import pages
+from .pages import pages, selftest_pages
 from .plain import InputError
+from .selftest import FILE as SELFTEST_FILE
+from .selftest import Selftest, read_selftest
 from .summary import summary
 from .view import View
 
@@ -48,12 +52,21 @@ def _replace(file: Path, content: bytes):
         raise _refused(file, error) from None
 
 
-def write_report(view: View, out: Path) -> Path:
+def write_report(view: View, out: Path, selftest: Selftest | None = None) -> Path:
     """Returns the page to open. Raises InputError."""
-    files = {name: text.encode("utf-8") for name, text in pages(view).items()}
+    files = {name: text.encode("utf-8") for name, text in pages(view, selftest).items()}
     files["junit.xml"] = junit(view)
     files["benchmark.json"] = benchmark_json(view).encode("utf-8")
     files["summary.md"] = summary(view).encode("utf-8")
+    return _write(files, out)
+
+
+def write_selftest_report(selftest: Selftest, out: Path) -> Path:
+    """Likewise."""
+    return _write({name: text.encode("utf-8") for name, text in selftest_pages(selftest).items()}, out)
+
+
+def _write(files: dict, out: Path) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
         for stale in out.glob("kernel-*.html"):
@@ -66,16 +79,32 @@ def write_report(view: View, out: Path) -> Path:
     return out / "index.html"
 
 
+def _report(options):
+    """Prints the page's path. Raises InputError, for a run that ended and lacks records after the report is written."""
+    out = options.out or options.folder / "report"
+    if (options.folder / SELFTEST_FILE).exists() and not (options.folder / "run.json").exists():
+        if options.selftest:
+            raise InputError(f"--selftest: {options.folder} is a selftest itself; give a run's folder, or leave it out")
+        print(write_selftest_report(read_selftest(options.folder, options.before), out), flush=True)
+        return
+    if options.before and not options.selftest:
+        raise InputError("--before: no selftest to set it beside; give --selftest")
+    selftest = read_selftest(options.selftest, options.before) if options.selftest else None
+    view = View(load(options.folder))
+    print(write_report(view, out, selftest), flush=True)
+    if view.incomplete:
+        raise InputError(f"{options.folder / 'records.jsonl'}: {view.incomplete}; run it again")
+
+
 def main(arguments=None) -> int:
-    parser = _Parser(prog="assay_dashboards", description="Writes the report of a run's folder.")
-    parser.add_argument("run", type=Path, metavar="RUN", help="the run's folder")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the report goes (default: RUN/report)")
+    parser = _Parser(prog="assay_dashboards", description="Writes the report of a run's or a selftest's folder.")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the run or the selftest")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the report goes (default: FOLDER/report)")
+    parser.add_argument("--selftest", type=Path, metavar="FOLDER", help="a selftest to show in the run's page")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="an earlier selftest to set beside it")
     options = parser.parse_args(arguments)
     try:
-        view = View(load(options.run))
-        print(write_report(view, options.out or options.run / "report"), flush=True)
-        if view.incomplete:
-            raise InputError(f"{options.run / 'records.jsonl'}: {view.incomplete}; run it again")
+        _report(options)
     except InputError as error:
         print(error, file=sys.stderr)
         return 4

@@ -4,201 +4,125 @@ Unknown keys are ignored, so that newer minor versions are read; a newer major i
 killed run leaves, is left out and counted. A new field of a record: one line in the tables below.
 """
 
-import json
-import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .plain import InputError, plain, plain_tree
+from .fields import (
+    bytes_of,
+    count,
+    document,
+    flag,
+    integer,
+    list_of,
+    map_of,
+    number,
+    object_of,
+    optional,
+    text,
+    word,
+)
+from .plain import InputError
 
-SCHEMA_MAJOR = 1
-_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-
-
-def _text(value):
-    if not isinstance(value, str):
-        raise InputError("not a string")
-    return value
-
-
-def _word(value):
-    if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", _text(value)):
-        raise InputError("not a word of small letters, digits and hyphens")
-    return value
-
-
-def _integer(value):
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**64:
-        raise InputError("not an integer of 64 bits")
-    return value
-
-
-def _count(value):
-    if _integer(value) < 0:
-        raise InputError("negative")
-    return value
-
-
-def _number(value):
-    if isinstance(value, str) and value in _NOT_FINITE:
-        return _NOT_FINITE[value]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError('not a number, "nan", "inf" or "-inf"')
-    return float(value)
-
-
-def _flag(value):
-    if not isinstance(value, bool):
-        raise InputError("neither true nor false")
-    return value
-
-
-def _list_of(item):
-    def read(value):
-        if not isinstance(value, list):
-            raise InputError("not an array")
-        return [_at(f"[{i}]", item, element) for i, element in enumerate(value)]
-
-    return read
-
-
-def _map_of(item):
-    def read(value):
-        if not isinstance(value, dict):
-            raise InputError("not an object")
-        return {key: _at(f".{key}", item, element) for key, element in value.items()}
-
-    return read
-
-
-def _object(fields, **absent):
-    """`absent` is what a key is taken for that an older writer does not know."""
-
-    def read(value):
-        if not isinstance(value, dict):
-            raise InputError("not an object")
-        value = absent | value
-        missing = [key for key in fields if key not in value]
-        if missing:
-            raise InputError(f"'{missing[0]}' is missing")
-        return {key: _at(f".{key}", item, value[key]) for key, item in fields.items()}
-
-    return read
-
-
-def _optional(item):
-    return lambda value: None if value is None else item(value)
-
-
-def _at(path, read, value):
-    try:
-        return read(value)
-    except InputError as error:
-        message = str(error)
-        raise InputError(path + (message if message[0] in ".[" else f": {message}")) from None
-
-
-_CHECK = _object({"check": _word, "outcome": _text, "verdict": _text, "detail": _text})
-_ERROR = _object(
+_CHECK = object_of({"check": word, "outcome": text, "verdict": text, "detail": text})
+_ERROR = object_of(
     {
-        "tensor": _text,
-        **dict.fromkeys(("elements", "exact", "rigorous", "weak", "vacuous", "no_evidence", "failures"), _count),
-        **dict.fromkeys(("max_q", "rms_q", "mean_signed_q", "misrounded", "mean_signed_ulps"), _number),
-        "worst_index": _integer,
-        **dict.fromkeys(("worst_got", "worst_want", "worst_bound"), _number),
-        "histogram": _list_of(_count),
+        "tensor": text,
+        **dict.fromkeys(("elements", "exact", "rigorous", "weak", "vacuous", "no_evidence", "failures"), count),
+        **dict.fromkeys(("max_q", "rms_q", "mean_signed_q", "misrounded", "mean_signed_ulps"), number),
+        "worst_index": integer,
+        **dict.fromkeys(("worst_got", "worst_want", "worst_bound"), number),
+        "histogram": list_of(count),
     }
 )
-_LATENCY = _object(
+_LATENCY = object_of(
     {
-        "metric": _text,
-        "samples": _count,
+        "metric": text,
+        "samples": count,
         **dict.fromkeys(
             ("p50_us", "p90_us", "p99_us", "mean_us", "tail_mass", "quantum_us", "batch"),
-            _number,
+            number,
         ),
-        "coarse": _flag,
-        "samples_file": _text,
-        "involuntary_switches": _count,
+        "coarse": flag,
+        "samples_file": text,
+        "involuntary_switches": count,
     }
 )
-_RECORD = _object(
+_RECORD = object_of(
     {
-        **dict.fromkeys(("kernel_id", "op", "kernel", "target", "owner", "module_hash", "verdict", "reason"), _text),
-        "checks": _list_of(_CHECK),
-        "errors": _list_of(_ERROR),
-        "output_hash": _text,
-        "truth_hash": _text,
-        "selection": _map_of(_text),
-        "workspace_bytes": _count,
-        "resident_growth_bytes": _integer,
-        "interruptions": _count,
-        "latency": _list_of(_LATENCY),
-        "seconds": _map_of(_number),
-        "repro": _text,
+        **dict.fromkeys(("kernel_id", "op", "kernel", "target", "owner", "module_hash", "verdict", "reason"), text),
+        "checks": list_of(_CHECK),
+        "errors": list_of(_ERROR),
+        "output_hash": text,
+        "truth_hash": text,
+        "selection": map_of(text),
+        "workspace_bytes": count,
+        "resident_growth_bytes": integer,
+        "interruptions": count,
+        "latency": list_of(_LATENCY),
+        "seconds": map_of(number),
+        "repro": text,
     }
 )
-_CONTRACT = _object(
+_CONTRACT = object_of(
     {
-        "owner": _text,
-        "domain": _text,
-        "promised": _list_of(_text),
-        "arithmetic": _map_of(_integer),
-        "workspace_limit": _count,
+        "owner": text,
+        "domain": text,
+        "promised": list_of(text),
+        "arithmetic": map_of(integer),
+        "workspace_limit": count,
         "may_fall_back": lambda value: bool(value),
         "may_allocate": lambda value: bool(value),
     }
 )
-_RUN = _object(
+_RUN = object_of(
     {
-        "asked": _object({**dict.fromkeys(("command", "tier", "filter", "shard"), _text), "argv": _list_of(_text)}),
-        "started": _text,
-        "finished": _text,
-        "planned": _count,
-        "recorded": _count,
-        "exit_code": _optional(_integer),
-        "threads": _integer,
-        "environment": _map_of(_text),
-        "libraries": _list_of(_object(dict.fromkeys(("path", "version", "build_id"), _text))),
-        "kernels": _list_of(
-            _object(
+        "asked": object_of({**dict.fromkeys(("command", "tier", "filter", "shard"), text), "argv": list_of(text)}),
+        "started": text,
+        "finished": text,
+        "planned": count,
+        "recorded": count,
+        "exit_code": optional(integer),
+        "threads": integer,
+        "environment": map_of(text),
+        "libraries": list_of(object_of(dict.fromkeys(("path", "version", "build_id"), text))),
+        "kernels": list_of(
+            object_of(
                 {
-                    **dict.fromkeys(("op", "name", "target", "module", "module_hash", "platform"), _text),
+                    **dict.fromkeys(("op", "name", "target", "module", "module_hash", "platform"), text),
                     "contract": _CONTRACT,
                 }
             )
         ),
-        "findings": _list_of(_object({"kind": _text, "text": _text})),
-        "left_out": _list_of(_object({**dict.fromkeys(("kernel", "judged_by", "reason"), _text), "cases": _count})),
-        "tables": _object(
+        "findings": list_of(object_of({"kind": text, "text": text})),
+        "left_out": list_of(object_of({**dict.fromkeys(("kernel", "judged_by", "reason"), text), "cases": count})),
+        "tables": object_of(
             {
-                "checks": _list_of(_object({"check": _word, "verdict": _word, "meaning": _text})),
-                "verdicts": _list_of(_object({"verdict": _word, "exit_code": _integer, "meaning": _text})),
-                "error_histogram_edges": _list_of(_number),
+                "checks": list_of(object_of({"check": word, "verdict": word, "meaning": text})),
+                "verdicts": list_of(object_of({"verdict": word, "exit_code": integer, "meaning": text})),
+                "error_histogram_edges": list_of(number),
             }
         ),
     },
     left_out=[],
 )
-_FINGERPRINT = _object(
+_FINGERPRINT = object_of(
     {
-        **dict.fromkeys(("op", "kernel", "target", "variant"), _text),
-        "facts": _list_of(_object({"name": _text, "value": _text, "why": _text})),
-        "baseline": _word,
-        "changes": _list_of(_text),
-        "seconds": _number,
+        **dict.fromkeys(("op", "kernel", "target", "variant"), text),
+        "facts": list_of(object_of({"name": text, "value": text, "why": text})),
+        "baseline": word,
+        "changes": list_of(text),
+        "seconds": number,
     }
 )
-_INVARIANCES = _object(
+_INVARIANCES = object_of(
     {
-        "properties": _list_of(_word),
-        "kernels": _list_of(
-            _object(
+        "properties": list_of(word),
+        "kernels": list_of(
+            object_of(
                 {
-                    "kernel": _text,
-                    "cells": _list_of(
-                        _object({"word": _word, **dict.fromkeys(("promised", "observed", "varied", "broken"), _count)})
+                    "kernel": text,
+                    "cells": list_of(
+                        object_of({"word": word, **dict.fromkeys(("promised", "observed", "varied", "broken"), count)})
                     ),
                 }
             )
@@ -221,66 +145,22 @@ class Loaded:
     invariances: dict  # properties, and a row of cells a kernel; without kernels where the run has none
 
 
-def _no_repeated_keys(pairs):
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise InputError("a key appears twice in one object")
-    return value
-
-
-def _finite(text):
-    value = float(text)
-    if math.isinf(value):
-        raise InputError(f"the number {text[:20]} is out of range")
-    return value
-
-
-def _no_constant(text):
-    raise InputError(f"{text} is not JSON")
-
-
-def _document(data: bytes, read):
-    """Parses one JSON document of this schema and reads it with `read`."""
-    try:
-        value = json.loads(
-            data.decode("utf-8"),
-            object_pairs_hook=_no_repeated_keys,
-            parse_float=_finite,
-            parse_constant=_no_constant,
-        )
-    except RecursionError:
-        raise InputError("nested too deeply") from None
-    except ValueError as error:  # JSON and UTF-8 errors both
-        raise InputError(f"not JSON: {plain(str(error))[:200]}") from None
-    major = _object({"schema": _object({"major": _integer})})(value)["schema"]["major"]
-    if not 1 <= major <= SCHEMA_MAJOR:
-        raise InputError(f"schema {major} cannot be read by this program ({SCHEMA_MAJOR}); use a newer assay")
-    return plain_tree(read(value)), value
-
-
-def _bytes_of(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}; is this a run's folder?") from None
-
-
 def load(folder: Path) -> Loaded:
     """Reads run.json and records.jsonl. Raises InputError."""
     file = folder / "run.json"
     try:
-        run, _ = _document(_bytes_of(file), _RUN)
+        run, _ = document(bytes_of(file), _RUN)
     except InputError as error:
         message = str(error).lstrip(".")
         raise InputError(message if message.startswith(str(file)) else f"{file}: {message}") from None
 
     verdicts = {row["verdict"] for row in run["tables"]["verdicts"]}
     file = folder / "records.jsonl"
-    *lines, torn = _bytes_of(file).split(b"\n")
+    *lines, torn = bytes_of(file).split(b"\n")
     records, keys = [], set()
-    for number, line in enumerate(lines, 1):
+    for place, line in enumerate(lines, 1):
         try:
-            record, raw = _document(line, _RECORD)
+            record, raw = document(line, _RECORD)
             if raw["kernel_id"] in keys:
                 raise InputError(f"kernel_id: '{record['kernel_id']}' twice")
             keys.add(raw["kernel_id"])
@@ -289,7 +169,7 @@ def load(folder: Path) -> Loaded:
             for latency, source in zip(record["latency"], raw["latency"], strict=True):
                 latency["samples_file"] = source["samples_file"]
         except InputError as error:
-            raise InputError(f"{file}:{number}: {str(error).lstrip('.')}") from None
+            raise InputError(f"{file}:{place}: {str(error).lstrip('.')}") from None
         records.append(record)
     notes = [("count", "records.jsonl ends in a torn line, which is left out")] if torn else []
     return Loaded(
@@ -304,14 +184,14 @@ def load(folder: Path) -> Loaded:
 
 def _fingerprints(file):
     fingerprints = []
-    lines = _bytes_of(file).splitlines() if file.exists() else []
-    for number, line in enumerate(lines, 1):
+    lines = bytes_of(file).splitlines() if file.exists() else []
+    for place, line in enumerate(lines, 1):
         try:
-            fingerprint, _ = _document(line, _FINGERPRINT)
+            fingerprint, _ = document(line, _FINGERPRINT)
             if fingerprint["baseline"] not in BASELINES:
                 raise InputError(f"baseline: '{fingerprint['baseline']}' is not one of {', '.join(BASELINES)}")
         except InputError as error:
-            raise InputError(f"{file}:{number}: {str(error).lstrip('.')}") from None
+            raise InputError(f"{file}:{place}: {str(error).lstrip('.')}") from None
         fingerprints.append(fingerprint)
     return fingerprints
 
@@ -320,7 +200,7 @@ def _invariances(file):
     if not file.exists():
         return {"properties": [], "kernels": []}
     try:
-        matrix, _ = _document(_bytes_of(file), _INVARIANCES)
+        matrix, _ = document(bytes_of(file), _INVARIANCES)
         for row in matrix["kernels"]:
             if len(row["cells"]) != len(matrix["properties"]):
                 raise InputError(f"kernels: '{row['kernel']}' has {len(row['cells'])} cells")

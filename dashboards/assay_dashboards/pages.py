@@ -1,4 +1,5 @@
-"""index.html and one page a kernel. Templates escape everything; the only markup let through is plots.py's own."""
+"""index.html and one page a kernel, or the page of a selftest. Templates escape everything; the only markup let through
+is plots.py's own."""
 
 import base64
 import hashlib
@@ -12,6 +13,7 @@ from markupsafe import Markup
 
 from . import plots, sumtrees
 from .plain import shortened, slug
+from .selftest import Selftest
 from .view import CLASS_OF_EXIT, SYMBOL_OF_OUTCOME, SYMBOL_OF_VERDICT, View
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -23,11 +25,36 @@ _WORST_OUTCOME_CLASS = {
     "fail": "bad", "skipped": "unsure", "no-baseline": "blank", "weak": "weak", "pass": "good",
     "not-applicable": "none",
 }  # fmt: skip
-_CLASS_OF_INVARIANT = {"promised": "good", "observed": "blank", "varies": "weak", "broken": "bad"}
+_CLASS_OF_INVARIANT = {"promised": "good", "partly": "blank", "observed": "blank", "varies": "weak", "broken": "bad"}
 
 
-def pages(view: View) -> dict:
-    """File name -> content."""
+def pages(view: View, selftest: Selftest | None = None) -> dict:
+    """File name -> content. `selftest` is shown on index.html."""
+    environment = _environment()
+    environment.globals.update(
+        view=view,
+        selftest=selftest,
+        symbol_of_verdict=lambda verdict: SYMBOL_OF_VERDICT.get(verdict, "✗"),
+        class_of_verdict=lambda verdict: _class_of(view, verdict),
+        symbol_of_outcome=SYMBOL_OF_OUTCOME,
+        class_of_outcome=_WORST_OUTCOME_CLASS,
+        page_of=lambda name: f"kernel-{slug(name)}.html",
+        class_of_invariant=_CLASS_OF_INVARIANT,
+        us=_us,
+        most_folded=_MOST_FOLDED,
+    )
+    made = {"index.html": environment.get_template("index.html.j2").render(**_index(view))}
+    kernel_template = environment.get_template("kernel.html.j2")
+    for name in view.kernels:
+        made[f"kernel-{slug(name)}.html"] = kernel_template.render(**_kernel(view, name))
+    return made
+
+
+def selftest_pages(selftest: Selftest) -> dict:
+    return {"index.html": _environment().get_template("selftest.html.j2").render(selftest=selftest)}
+
+
+def _environment():
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -38,27 +65,15 @@ def pages(view: View) -> dict:
     environment.filters["own"] = Markup  # this package's own style and script, and nothing else
     script = (_TEMPLATES / "filter.js").read_text("utf-8")
     environment.globals.update(
-        view=view,
         style=(_TEMPLATES / "style.css").read_text("utf-8"),
         script=script,
         # The page may run this script and no other: not even one that an escaping fault would let in.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        symbol_of_verdict=lambda verdict: SYMBOL_OF_VERDICT.get(verdict, "✗"),
-        class_of_verdict=lambda verdict: _class_of(view, verdict),
-        symbol_of_outcome=SYMBOL_OF_OUTCOME,
-        class_of_outcome=_WORST_OUTCOME_CLASS,
-        page_of=lambda name: f"kernel-{slug(name)}.html",
-        class_of_invariant=_CLASS_OF_INVARIANT,
-        us=_us,
         number=_number,
+        percent=_percent,
         shortened=shortened,
-        most_folded=_MOST_FOLDED,
     )
-    made = {"index.html": environment.get_template("index.html.j2").render(**_index(view))}
-    kernel_template = environment.get_template("kernel.html.j2")
-    for name in view.kernels:
-        made[f"kernel-{slug(name)}.html"] = kernel_template.render(**_kernel(view, name))
-    return made
+    return environment
 
 
 def _class_of(view, verdict):
@@ -82,6 +97,12 @@ def _number(value) -> str:
     if isinstance(value, float) and not value.is_integer():
         return f"{value:.4g}"
     return f"{int(value):,}" if math.isfinite(value) else str(value)
+
+
+def _percent(part, whole) -> str:
+    """Never 100 % of less than all, nor 0 % of more than nothing."""
+    share = 100 * part / whole
+    return f"{share if part in (0, whole) else min(max(share, 0.1), 99.9):.1f} %"
 
 
 def _index(view):

@@ -3,6 +3,7 @@
 Needs Chromium and its driver. Without them these tests fail, unless ASSAY_NO_BROWSER says why there is none.
 """
 
+import json
 import os
 import shutil
 
@@ -11,11 +12,12 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from assay_dashboards.__main__ import write_report
+from assay_dashboards.__main__ import main, write_report
 from assay_dashboards.load import load
 from assay_dashboards.view import View
-from sample_run import CHECKS, kernel_entry, latency_summary, record, run_json, write_run
-from test_report import hostile_run
+from sample_run import CHECKS, SCHEMA, kernel_entry, latency_summary, record, run_json, write_run
+from sample_selftest import fault, full_selftest, write_selftest
+from test_report import HOSTILE, hostile_run
 
 REASON = os.environ.get("ASSAY_NO_BROWSER", "")
 pytestmark = pytest.mark.skipif(bool(REASON), reason=f"ASSAY_NO_BROWSER: {REASON}")
@@ -164,6 +166,63 @@ def test_a_table_too_wide_for_a_phone_scrolls_in_its_card(browser, wide_report):
         assert browser.execute_script(left) >= 0, "the first column stays"
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.fixture(scope="module")
+def selftest_page(tmp_path_factory):
+    folder = full_selftest(tmp_path_factory.mktemp("selftest"))
+    assert main([str(folder), "--before", str(folder)]) == 0
+    return folder / "report" / "index.html"
+
+
+def test_a_selftests_survivors_are_found_by_the_filter(browser, selftest_page):
+    browser.get(selftest_page.as_uri())
+    rows = "#faults ~ .scroll tbody tr"
+    assert len(shown(browser, rows)) == 99
+    Select(browser.find_element(By.ID, "filter-verdict")).select_by_value("survives")
+    assert len(shown(browser, rows)) == 3
+    browser.find_element(By.ID, "filter-text").send_keys("large k")
+    assert [row.find_element(By.TAG_NAME, "th").text for row in shown(browser, rows)] == ["gemm_simd_unseen"]
+    assert len(shown(browser, "table.kills tbody tr")) == 12
+    assert quiet(browser) == []
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_selftest_fits_a_screen_and_a_phone(browser, selftest_page, width):
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 1000}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        browser.get(selftest_page.as_uri())
+        assert [text.split()[0] for text in too_wide(browser)] == ([] if width > 1000 else ["scroll"])
+        bars = browser.find_elements(By.CSS_SELECTOR, ".tile .bar")
+        assert len(bars) == 3
+        first, target = bars[0].find_element(By.TAG_NAME, "span"), bars[0].find_element(By.TAG_NAME, "i")
+        share = first.rect["width"] / bars[0].rect["width"]
+        assert share == pytest.approx(96 / 99, abs=0.01)
+        assert target.rect["x"] > first.rect["x"] + first.rect["width"], "short of its target"
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_nothing_hostile_of_a_selftest_runs(browser, tmp_path):
+    faults = [fault(HOSTILE, (HOSTILE,), family=HOSTILE, what=HOSTILE), fault(HOSTILE, (), survives=HOSTILE)]
+    assert main([str(write_selftest(tmp_path, faults, alarms=[HOSTILE]))]) == 0
+    browser.get((tmp_path / "report" / "index.html").as_uri())
+    assert browser.execute_script("return document.images.length") == 0
+    assert quiet(browser) == []
+
+
+def test_rows_without_a_verdict_stay_when_one_is_chosen(browser, tmp_path):
+    run = write_run(tmp_path, [record(), record("gemm/other:m=1", "wrong", "accuracy", "x")])
+    cells = [{"word": "observed", "promised": 0, "observed": 1, "varied": 0, "broken": 0}]
+    matrix = {"schema": SCHEMA, "properties": ["same-run"], "kernels": [{"kernel": "gemm/simd", "cells": cells}]}
+    (run / "invariances.json").write_text(json.dumps(matrix), "utf-8")
+    page = write_report(View(load(run)), run / "report")
+    browser.get(page.as_uri())
+    Select(browser.find_element(By.ID, "filter-verdict")).select_by_value("wrong")
+    assert [row.find_element(By.TAG_NAME, "th").text for row in shown(browser, "#grid tbody tr")] == ["gemm/other"]
+    assert len(shown(browser, "#invariances ~ .scroll tbody tr")) == 1
+    assert quiet(browser) == []
 
 
 def test_nothing_hostile_runs(browser, tmp_path):

@@ -25,17 +25,18 @@ def test_each_word_is_told_with_its_cases(tmp_path):
     cells = [
         cell("promised", promised=4),
         cell("varies", promised=3, varied=2),
+        cell("partly", promised=7, observed=182),
         cell("broken", broken=1),
         cell("unknown"),
     ]
     page = index_of(
         tmp_path,
         {
-            "properties": ["same-run", "same-batch", "same-load", "same-graph"],
+            "properties": ["same-run", "same-batch", "same-threads", "same-load", "same-graph"],
             "kernels": [{"kernel": "a/b", "cells": cells}],
         },
     )
-    for said in ("promised 4", "varies 2", "broken 1"):
+    for said in ("promised 4", "varies 2", "promised 7, observed 182", "broken 1"):
         assert said in page
     assert "What the bytes do not depend on" in page
     assert page.index("promised 4") < page.index("varies 2") < page.index("broken 1")

@@ -164,8 +164,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
   fingerprint->add_option("kernels", o.filters, "op[/kernel][:field=value,...], such as gemm/openblas:dtype=f32");
   fingerprint->add_option("--repeat", o.repeat, "in so many processes, which must agree; exit 1 when they do not")
       ->check(CLI::Range(1, 10000));
-  CLI::App* report = command("report", "write the pages of a run", 0);
-  report->add_option("run", o.run_folder, "the run's folder")->required();
+  CLI::App* report = command("report", "write the pages of a run or of a selftest", 0);
+  report->add_option("run", o.run_folder, "the run's folder, or the selftest's")->required();
+  report->add_option("--selftest", o.selftest, "folder of a selftest, or its selftest.json, to show in the run's page")
+      ->check(CLI::ExistingPath);
+  report->add_option("--before", o.before, "an earlier selftest to set beside it, likewise")->check(CLI::ExistingPath);
   report->add_flag("--invariances", o.invariances, "print the invariance matrix as a Markdown table, and no more");
 
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

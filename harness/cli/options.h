@@ -47,7 +47,9 @@ struct Options {
   std::string id;                // of repro and shrink
   double seconds = 60;           // that shrink may take
   int repeat = 1;                // processes that fingerprint compares
-  std::filesystem::path run_folder;  // of report
+  std::filesystem::path run_folder;  // of report: a run's or a selftest's
+  std::filesystem::path selftest;    // report: to show in the run's page
+  std::filesystem::path before;      // report: an earlier selftest to set beside it
   bool invariances = false;          // report: the matrix alone, as Markdown
 };
 

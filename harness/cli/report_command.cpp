@@ -1,4 +1,5 @@
-// report: hands a run's folder to the Python package in dashboards/, with the tree's own .venv where there is one.
+// report: hands the folder of a run or of a selftest to the Python package in dashboards/, with the tree's own .venv
+// where there is one.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -40,13 +41,14 @@ std::string why_it_ended(const std::string& python, const ProgramEnd& end) {
 
 }  // namespace
 
-Report write_report(const fs::path& root, const fs::path& run) {
+Report write_report(const fs::path& root, const fs::path& run, const std::vector<std::string>& more) {
   std::error_code error;
   const fs::path venv = root / ".venv" / "bin" / "python";
   const std::string python = fs::exists(venv, error) ? venv.string() : "python3";
   const fs::path whole = fs::weakly_canonical(run, error);  // as the package prints it
-  const ProgramEnd end =
-      run_program({python, "-m", "assay_dashboards", whole.string()}, {{"PYTHONPATH", python_path(root)}});
+  std::vector<std::string> command{python, "-m", "assay_dashboards", whole.string()};
+  command.insert(command.end(), more.begin(), more.end());
+  const ProgramEnd end = run_program(command, {{"PYTHONPATH", python_path(root)}});
   const fs::path page = run / "report" / "index.html";
   // The package prints the page once everything is written, and may still have something to say about the run.
   const std::string line = "\n" + (whole / "report" / "index.html").string() + "\n";
@@ -60,13 +62,18 @@ void keep_invariances(const fs::path& run, const std::vector<Record>& records) {
 }
 
 int report_command(const Options& options) {
-  read_run(options.run_folder);  // refuses, by name, what is no run
+  const fs::path& folder = options.run_folder;
+  const bool of_selftest = fs::exists(folder / "selftest.json") && !fs::exists(folder / "run.json");
+  std::vector<std::string> more;
+  if (!options.selftest.empty()) more.insert(more.end(), {"--selftest", fs::absolute(options.selftest).string()});
+  if (!options.before.empty()) more.insert(more.end(), {"--before", fs::absolute(options.before).string()});
+  if (options.invariances || !of_selftest) read_run(folder);  // refuses, by name, what is no run
   if (options.invariances) {
-    fmt::print("{}", invariance_table(invariances_of(read_records(options.run_folder))));
+    fmt::print("{}", invariance_table(invariances_of(read_records(folder))));
     return 0;
   }
-  keep_invariances(options.run_folder, read_records(options.run_folder));
-  const Report report = write_report(source_root(options), options.run_folder);
+  if (!of_selftest) keep_invariances(folder, read_records(folder));
+  const Report report = write_report(source_root(options), folder, more);
   if (!report.page.empty()) fmt::print("report: {}\n", report.page.string());
   if (!report.why.empty()) throw UsageError(report.why);
   return 0;

@@ -57,6 +57,8 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"golden", "verify", "--run", run}, "run.json"},
       {{"golden", "verify", "--filter", "reduce/simd"}, "not of kernels"},
       {{"report", run}, "run.json"},
+      {{"report", run, "--selftest", "nowhere"}, "--selftest"},
+      {{"report", run, "--before", "nowhere"}, "--before"},
       {{"repro", "reduce/bad:kind=sum", "--module", good}, "is not one kernel id: it lacks n ("},
       {{"repro", "reduce/bad:kind=sum,n=7,dtype=f*", "--module", good}, "is not one kernel id"},
       {{"check", "--module", good, "--filter", "reduce:n=99999999999999999999"}, "is too large"},

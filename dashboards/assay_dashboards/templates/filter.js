@@ -1,4 +1,5 @@
-// Filters rows that carry data-text and data-verdicts by the page's two controls, and says how many are left.
+// Filters rows that carry data-text, and data-verdicts where they have any, by the page's two controls, and says how many
+// are left.
 "use strict";
 (() => {
   const text = document.getElementById("filter-text");
@@ -12,7 +13,7 @@
     for (const row of rows) {
       const has = row.dataset.text.toLowerCase();
       const keep = words.every((w) => has.includes(w)) &&
-          (wanted === "" || row.dataset.verdicts.split(" ").includes(wanted));
+          (wanted === "" || (row.dataset.verdicts ?? wanted).split(" ").includes(wanted));
       row.hidden = !keep;
       if (keep) shown += 1;
     }

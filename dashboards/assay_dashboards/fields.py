@@ -1,0 +1,139 @@
+"""Readers of JSON values, each from a value to what it holds. What does not fit is refused with the path of the field,
+such as `.checks[2].outcome: not a string`. Unknown keys are ignored, so that newer minor versions are read."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+from .plain import InputError, plain, plain_tree
+
+SCHEMA_MAJOR = 1
+_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def text(value):
+    if not isinstance(value, str):
+        raise InputError("not a string")
+    return value
+
+
+def word(value):
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", text(value)):
+        raise InputError("not a word of small letters, digits and hyphens")
+    return value
+
+
+def integer(value):
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**64:
+        raise InputError("not an integer of 64 bits")
+    return value
+
+
+def count(value):
+    if integer(value) < 0:
+        raise InputError("negative")
+    return value
+
+
+def number(value):
+    if isinstance(value, str) and value in _NOT_FINITE:
+        return _NOT_FINITE[value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError('not a number, "nan", "inf" or "-inf"')
+    return float(value)
+
+
+def flag(value):
+    if not isinstance(value, bool):
+        raise InputError("neither true nor false")
+    return value
+
+
+def list_of(item):
+    def read(value):
+        if not isinstance(value, list):
+            raise InputError("not an array")
+        return [_at(f"[{i}]", item, element) for i, element in enumerate(value)]
+
+    return read
+
+
+def map_of(item):
+    def read(value):
+        if not isinstance(value, dict):
+            raise InputError("not an object")
+        return {key: _at(f".{key}", item, element) for key, element in value.items()}
+
+    return read
+
+
+def object_of(items, **absent):
+    """`absent` is what a key is taken for that an older writer does not know."""
+
+    def read(value):
+        if not isinstance(value, dict):
+            raise InputError("not an object")
+        value = absent | value
+        missing = [key for key in items if key not in value]
+        if missing:
+            raise InputError(f"'{missing[0]}' is missing")
+        return {key: _at(f".{key}", item, value[key]) for key, item in items.items()}
+
+    return read
+
+
+def optional(item):
+    return lambda value: None if value is None else item(value)
+
+
+def _at(path, read, value):
+    try:
+        return read(value)
+    except InputError as error:
+        message = str(error)
+        raise InputError(path + (message if message[0] in ".[" else f": {message}")) from None
+
+
+def _no_repeated_keys(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise InputError("a key appears twice in one object")
+    return value
+
+
+def _finite(digits):
+    value = float(digits)
+    if math.isinf(value):
+        raise InputError(f"the number {digits[:20]} is out of range")
+    return value
+
+
+def _no_constant(name):
+    raise InputError(f"{name} is not JSON")
+
+
+def document(data: bytes, read):
+    """Parses one JSON document of this schema and reads it with `read`."""
+    try:
+        value = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_no_repeated_keys,
+            parse_float=_finite,
+            parse_constant=_no_constant,
+        )
+    except RecursionError:
+        raise InputError("nested too deeply") from None
+    except ValueError as error:  # JSON and UTF-8 errors both
+        raise InputError(f"not JSON: {plain(str(error))[:200]}") from None
+    major = object_of({"schema": object_of({"major": integer})})(value)["schema"]["major"]
+    if not 1 <= major <= SCHEMA_MAJOR:
+        raise InputError(f"schema {major} cannot be read by this program ({SCHEMA_MAJOR}); use a newer assay")
+    return plain_tree(read(value)), value
+
+
+def bytes_of(file: Path, of: str = "run") -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}; is this a {of}'s folder?") from None
