@@ -1,4 +1,5 @@
-"""README.md's tables are what the program prints. `python ci/tests/test_readme.py` writes them anew.
+"""README.md's tables are what the program prints, and its matrix of invariances what dashboards/runs keeps of them.
+`python ci/tests/test_readme.py` writes them anew.
 
 Do so where there is a CUDA compiler: the table of kernels lists those for CUDA too."""
 
@@ -8,9 +9,19 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 ASSAY = ROOT / "build" / "bin" / "assay"
 MARKED = re.compile(r"(<!-- (\w+): build/bin/assay list --\2 -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
+MATRIX = re.compile(r"(<!-- invariances: dashboards/runs -->\n)(.*?)(<!-- end of invariances -->)", re.DOTALL)
+CONTRACT = re.compile(r"^\| (?P<kernel>\S+) \| (?P<target>cpu|cuda) \|.*$", re.MULTILINE)
+KEPT = {"cpu": "invariances-cpu.md", "cuda": "invariances-nvidia-h200.md"}  # by target
+CELL = re.compile(  # what `assay report RUN --invariances` writes into one
+    r"(?P<partly>promised \d+, observed \d+)|(?P<promised>promised \d+)|(?P<observed>observed \d+)"
+    r"|(?P<varies>varies \d+ of \d+)|(?P<broken>\*\*broken\*\* \d+ of \d+)|(?P<unknown>)"
+)
+SYMBOLS = {"promised": "●", "partly": "◐", "observed": "○", "varies": "≈", "broken": "✗", "unknown": ""}
 WORKSPACE = re.compile(r"^\| (?P<kernel>\S+) \|.*\| (?P<bytes>\d+) bytes at most[^|]*\|[^|]*\|$", re.MULTILINE)
 
 
@@ -20,7 +31,51 @@ def listing(table: str) -> str:
 
 
 def rendered(readme: str) -> str:
-    return MARKED.sub(lambda found: found[1] + listing(found[2]) + found[4], readme)
+    readme = MARKED.sub(lambda found: found[1] + listing(found[2]) + found[4], readme)
+    return MATRIX.sub(lambda found: found[1] + matrix(listing("contracts"), kept()) + found[3], readme)
+
+
+def seen(table: str) -> dict[str, dict[str, str]]:
+    """Kernel -> property -> word of SYMBOLS, of a table that `assay report RUN --invariances` printed."""
+    lines = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("|")]
+    (_, *properties), _, *rows = [[cell.strip() for cell in line] for line in lines]
+    kernels = {}
+    for kernel, *cells in rows:
+        found = [CELL.fullmatch(cell) for cell in cells]
+        if None in found or len(found) != len(properties):
+            raise ValueError(f"{kernel}: no row of `assay report RUN --invariances`")
+        kernels[kernel] = {name: one.lastgroup for name, one in zip(properties, found, strict=True)}
+    return kernels
+
+
+def kept() -> dict[str, dict[str, dict[str, str]]]:
+    return {target: seen((ROOT / "dashboards/runs" / file).read_text()) for target, file in KEPT.items()}
+
+
+def matrix(contracts: str, of_target: dict) -> str:
+    """A row a kernel of the table of contracts; one that was not judged has empty cells."""
+    properties = list(dict.fromkeys(p for kernels in of_target.values() for row in kernels.values() for p in row))
+    text = "| kernel | target |" + "".join(f" {name.removeprefix('same-')} |" for name in properties) + "\n"
+    text += "| --- | --- |" + " :-: |" * len(properties) + "\n"
+    for found in CONTRACT.finditer(contracts):
+        row = of_target[found["target"]].get(found["kernel"], {})
+        cells = (SYMBOLS[row.get(name, "unknown")] for name in properties)
+        text += f"| {found['kernel']} | {found['target']} |" + "".join(f" {cell} |" for cell in cells) + "\n"
+    return text
+
+
+def contradictions(contracts: str, of_target: dict) -> list[str]:
+    """What a contract promises now and the kept table calls something else: it was made before the contract changed."""
+    lines = []
+    for found in CONTRACT.finditer(contracts):
+        promises = set(re.findall(r"same-\w+", found[0]))
+        row = of_target[found["target"]].get(found["kernel"], {})
+        lines += [
+            f"{found['kernel']} {name}: {word}"
+            for name, word in row.items()
+            if name in promises and word not in ("promised", "unknown")
+        ]
+    return lines
 
 
 def without_cuda(readme: str) -> str:
@@ -36,7 +91,40 @@ def test_tables_are_fresh():
     if "| cuda |" not in listing("contracts"):  # built without a CUDA compiler: its kernels are not there to be asked
         readme = without_cuda(readme)
     assert [found[1] for found in MARKED.findall(readme)] == ["verdicts", "checks", "contracts"]
+    assert MATRIX.search(readme)
     assert readme == rendered(readme), "README.md is stale; run: python ci/tests/test_readme.py"
+
+
+def test_what_was_seen_of_the_kernels_is_told_of_every_one_and_fits_its_contract():
+    contracts, of_target = listing("contracts"), kept()
+    listed = {found["kernel"] for found in CONTRACT.finditer(contracts)}
+    rows = re.findall(r"^\| (\S+/\S+) \|", matrix(contracts, of_target), re.MULTILINE)
+    assert set(rows) == listed
+    assert all(len(row) >= 15 for kernels in of_target.values() for row in kernels.values())
+    assert contradictions(contracts, of_target) == [], "make dashboards/runs/invariances-*.md anew"
+    assert not set(of_target["cpu"]) - listed, "kernels that are no more"
+
+
+def test_each_word_of_the_matrix_has_its_symbol():
+    table = (
+        "| kernel | same-run | same-load | same-batch | scaling | same-graph | same-threads |\n| --- |\n"
+        "| a/b | promised 4 | observed 3 | varies 1 of 3 | **broken** 1 of 2 |  | promised 7, observed 2 |\n"
+    )
+    contracts = "| a/b | cpu | f32 | x | same-run | none | y |\n| a/new | cpu | f32 | x | same-run | none | y |\n"
+    assert matrix(contracts, {"cpu": seen(table)}).splitlines() == [
+        "| kernel | target | run | load | batch | scaling | graph | threads |",
+        "| --- | --- | :-: | :-: | :-: | :-: | :-: | :-: |",
+        "| a/b | cpu | ● | ○ | ≈ | ✗ |  | ◐ |",
+        "| a/new | cpu |  |  |  |  |  |  |",
+    ]
+    with pytest.raises(ValueError, match="a/b: no row of"):
+        seen(table.replace("promised 4", "held 4"))
+
+
+def test_a_promise_made_after_the_matrix_is_noticed():
+    of_target = {"cpu": {"a/b": {"same-run": "promised", "same-load": "observed", "same-batch": "unknown"}}}
+    contracts = "| a/b | cpu | f32 | x | same-run, same-load, same-batch | none | y |\n"
+    assert contradictions(contracts, of_target) == ["a/b same-load: observed"]
 
 
 def test_rows_of_cuda_kernels_are_told_apart():
@@ -45,6 +133,8 @@ def test_rows_of_cuda_kernels_are_told_apart():
 
 def test_a_stale_table_is_noticed():
     stale = "<!-- verdicts: build/bin/assay list --verdicts -->\n| old |\n<!-- end of verdicts -->"
+    assert rendered(stale) != stale
+    stale = "<!-- invariances: dashboards/runs -->\n| old |\n<!-- end of invariances -->"
     assert rendered(stale) != stale
 
 
