@@ -19,6 +19,7 @@ inline constexpr Row kCudaRows[] = {
     Row{"read_past_end", Verdict::memory, "ILLEGAL_ADDRESS"},
     Row{"read_padding", Verdict::memory, "ILLEGAL_ADDRESS", kStart},  // moved to the end, it faults
     Row{"keep_pointer", Verdict::memory, "ILLEGAL_ADDRESS"},
+    Row{"plan_keeps_pointers", Verdict::memory, "ILLEGAL_ADDRESS"},
     Row{"write_past_workspace", Verdict::memory, "workspace: byte +100"},
     Row{"last_unwritten", Verdict::memory, "unwritten"}, Row{"do_nothing", Verdict::memory, "unwritten"},
     Row{"unchecked_launch", Verdict::memory, "unwritten"}, Row{"scribble_input", Verdict::memory, "inputs"},

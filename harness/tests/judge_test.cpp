@@ -60,6 +60,7 @@ constexpr Row kRows[] = {
     Row{"leak", Verdict::memory, "heap grew"},
     Row{"leave_process", Verdict::memory, "growth: left processes behind"},
     Row{"keep_pointer", Verdict::memory, "wrote"},
+    Row{"plan_keeps_pointers", Verdict::memory, "where an earlier launch had its buffers"},
     Row{"first_time_only", Verdict::wrong, "accuracy"},
     Row{"pointer_cache", Verdict::wrong, "accuracy"},
     Row{"drop_last", Verdict::wrong, "accuracy"},

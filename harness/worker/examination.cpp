@@ -118,6 +118,7 @@ class Examination : public Steps {
 
   void all_checks(Trial& trial) {
     unreached_ = "not reached: an earlier launch failed";
+    trial_ = &trial;
     begin_planning(*court_.second);
     sheet_.record.workspace_bytes = trial.workspace().bytes;
     contract_ = trial.contract();
@@ -128,10 +129,8 @@ class Examination : public Steps {
     repeats(trial);
     under_load(trial);
     streams(trial);
-    // From here on other trials take the memory.
-    Trial::Setting moved = setting_;
-    moved.place = setting_.place == Place::end ? Place::start : Place::end;
-    vary("same-address", *court_.first, case_, moved, ASSAY_SAME_ALIGNMENT, "at other addresses");
+    at_other_addresses(trial);
+    has_memory_ = false;  // from here on other trials take it
     one_element_further();
     other_threads();
     vary("same-restart", *court_.second, case_, setting_, ASSAY_SAME_RESTART, "in another process");
@@ -155,8 +154,15 @@ class Examination : public Steps {
     for (const char* check : {"guards", "inputs", "launch"}) sheet_.pass_if_unset(check);
   }
 
+  // The plan is the same: a program makes one and launches it on whatever it has allocated meanwhile.
+  void at_other_addresses(Trial& trial) {
+    trial.move(setting_.place == Place::end ? Place::start : Place::end);
+    map(trial);
+    compare("same-address", launch(trial, Poison::second), ASSAY_SAME_ALIGNMENT, "at other addresses");
+  }
+
   void one_element_further() {
-    Trial::Setting shifted = setting_;
+    Trial::Setting shifted = aside();
     ++shifted.offset;
     const Case there = case_.with({{"offset", std::to_string(shifted.offset)}});
     if (const std::string why = unclaimed(kernel_.contract, there); !why.empty()) {
@@ -169,7 +175,7 @@ class Examination : public Steps {
     const bool promised = contract_.promised(ASSAY_SAME_THREADS), on_device = has_streams(device());
     const int crowd = setting_.threads + std::min(3 * setting_.threads, kMostCrowding);
     const auto with = [&](const char* check, int threads, int held_up) {
-      Trial::Setting other = setting_;
+      Trial::Setting other = aside();
       other.threads = threads;
       vary(check, *court_.first, case_, other, ASSAY_SAME_THREADS, "with threads=" + std::to_string(threads), held_up);
     };
@@ -324,6 +330,8 @@ class Examination : public Steps {
     const std::string why_not = graph.at("why_not");
     if (!why_not.empty()) {
       court_.first->restart();  // what it left behind must not reach the next launch
+      trial = plan(*court_.first, case_, setting_);
+      fill(trial, seed());
       return sheet_.set("asynchronous", Outcome::fail, "launch cannot be captured into a graph: " + why_not);
     }
     note_kernels(graph.at("kernels"));
@@ -372,7 +380,7 @@ class Examination : public Steps {
   void vary_case(const char* check, const Trial& base, const std::optional<Case>& related, uint32_t promise,
                  const std::string& how) {
     if (!related) return sheet_.set(check, Outcome::not_applicable, "the op has no such variation of this case");
-    Trial trial = plan(*court_.first, *related, setting_);
+    Trial trial = plan(*court_.first, *related, aside());
     if (!trial.refusal().empty()) {
       return sheet_.set(check, Outcome::not_applicable, "the kernel refuses it " + how + ": " + trial.refusal());
     }
@@ -419,15 +427,23 @@ class Examination : public Steps {
 
   // ---- probes that change the inputs ----
 
-  // The case planned once more, after others took its memory, and filled anew: what is changed of it lasts until the
-  // next call.
+  // A plan beside that of the case.
+  Trial::Setting aside() const {
+    Trial::Setting setting = setting_;
+    setting.slot = 1;
+    return setting;
+  }
+
+  // The case as it was planned, after others took its memory, filled anew: what is changed of it lasts until the next
+  // call.
   Trial& once_more(uint64_t from) {
-    if (!again_) {
-      again_.emplace(plan(*court_.first, case_, setting_));
-      map(*again_);
+    if (!has_memory_) {
+      trial_->move(setting_.place);
+      map(*trial_);
+      has_memory_ = true;
     }
-    fill(*again_, from);
-    return *again_;
+    fill(*trial_, from);
+    return *trial_;
   }
 
   void sensitivity() {
@@ -440,8 +456,8 @@ class Examination : public Steps {
     for (const Sensitivity& p : perturbations) {
       std::optional<Trial> other;
       if (p.changed) {
-        again_.reset();  // the other case takes its memory
-        other.emplace(plan(*court_.first, *p.changed, setting_));
+        has_memory_ = false;  // the other case takes it
+        other.emplace(plan(*court_.first, *p.changed, aside()));
         if (!other->refusal().empty()) {
           refused = "; " + p.what + " is refused: " + other->refusal();
           continue;
@@ -576,7 +592,8 @@ class Examination : public Steps {
     return accuracy;
   }
 
-  std::optional<Trial> again_;
+  Trial* trial_ = nullptr;  // of the case, once it was accepted
+  bool has_memory_ = true;  // trial_: it may launch
   Outputs over_other_content_;
 };
 

@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kSlot = 0;
-
 Workspace workspace_from(const json& answer, const Contract& contract) {
   const json& w = answer.at("workspace");
   const Workspace workspace{w.at(0), std::max(w.at(1).get<uint64_t>(), uint64_t{1}),
@@ -52,14 +50,14 @@ void require_memory(uint64_t needed, const Memory& memory) {
               std::to_string((available + held) >> 20) + " MiB are available");
 }
 
-Layout layout_of(const std::vector<TensorSpec>& tensors, const KernelInfo& kernel, const Trial::Setting& setting,
+Layout layout_of(const std::vector<TensorSpec>& tensors, uint64_t alignment, const Trial::Setting& setting,
                  const Workspace& workspace, const Memory& memory) {
-  return lay_out(tensors, kernel.contract.alignment, setting.offset, setting.place, workspace, memory.granularity());
+  return lay_out(tensors, alignment, setting.offset, setting.place, workspace, memory.granularity());
 }
 
 json planning(const KernelInfo& kernel, const Case& c, const std::vector<TensorSpec>& tensors, const Layout& layout,
               const Trial::Setting& setting) {
-  return {{"do", "prepare"}, {"slot", kSlot},         {"module", kernel.module.string()},
+  return {{"do", "prepare"}, {"slot", setting.slot},  {"module", kernel.module.string()},
           {"op", kernel.op}, {"kernel", kernel.name}, {"call", call_to_json(c, tensors, layout, setting.threads)}};
 }
 
@@ -68,7 +66,8 @@ json planning(const KernelInfo& kernel, const Case& c, const std::vector<TensorS
 void Trial::begin(Subject& subject, const Memory& memory, const KernelInfo& kernel, const Op& op, const Case& c,
                   const Setting& setting) {
   const std::vector<TensorSpec> tensors = op.tensors(c);
-  subject.begin(planning(kernel, c, tensors, layout_of(tensors, kernel, setting, {}, memory), setting));
+  subject.begin(
+      planning(kernel, c, tensors, layout_of(tensors, kernel.contract.alignment, setting, {}, memory), setting));
 }
 
 Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const KernelInfo& kernel, const Op& op,
@@ -76,10 +75,11 @@ Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const Ker
     : subject_(&subject),
       memory_(&memory),
       laboratory_(&laboratory),
+      alignment_(kernel.contract.alignment),
+      setting_(setting),
       tensors_(op.tensors(c)),
       contract_(kernel.contract) {
-  const auto lay = [&] { layout_ = layout_of(tensors_, kernel, setting, workspace_, memory); };
-  lay();
+  layout_ = layout_of(tensors_, alignment_, setting_, workspace_, memory);
   json answer = subject.ask(planning(kernel, c, tensors_, layout_, setting));
   if (const auto why = answer.find("unavailable"); why != answer.end()) {
     refusal_ = std::string(kNotAvailable) + why->get<std::string>();
@@ -98,14 +98,25 @@ Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const Ker
   selection_ = answer.at("selection");
   prepare_us_ = answer.at("prepare_us");
   workspace_spec_.shape = {static_cast<int64_t>(workspace_.bytes)};
-  lay();
+  layout_ = layout_of(tensors_, alignment_, setting_, workspace_, memory);
+  if (laboratory.is_on_host()) require_memory(working_bytes(tensors_, layout_, c), memory);
+  take_memory();
+  content_.resize(tensors_.size());
+}
+
+void Trial::take_memory() {
   for (size_t i = 0; i < layout_.regions.size(); ++i) {
     layout_.regions[i].filled =
         i < tensors_.size() ? tensors_[i].role != Role::output && tensors_[i].is_read : workspace_.zeroed;
   }
-  if (laboratory.is_on_host()) require_memory(working_bytes(tensors_, layout_, c), memory);
-  memory.place(layout_.regions);
-  content_.resize(tensors_.size());
+  memory_->place(layout_.regions);
+}
+
+void Trial::move(Place place) {
+  setting_.place = place;
+  layout_ = layout_of(tensors_, alignment_, setting_, workspace_, *memory_);
+  take_memory();
+  for (Filled& filled : content_) filled.is_kept = false;
 }
 
 std::vector<size_t> Trial::outputs() const {
@@ -264,7 +275,7 @@ std::string Trial::touched(Poison poison) {
 
 Outputs Trial::launch(Poison poison, Manner manner) {
   arm(poison);
-  const json answer = subject_->ask({{"do", "launch"}, {"slot", kSlot}, {"manner", name_of(manner)}});
+  const json answer = subject_->ask({{"do", "launch"}, {"slot", setting_.slot}, {"manner", name_of(manner)}});
   if (const auto failed = answer.find("failed"); failed != answer.end()) {
     throw LaunchFailed("launch: " + failed->get<std::string>());
   }
@@ -284,7 +295,7 @@ Outputs Trial::launch(Poison poison, Manner manner) {
 json Trial::time(json message) {
   arm(Poison::first);
   message["do"] = "sample";
-  message["slot"] = kSlot;
+  message["slot"] = setting_.slot;
   json ranges = json::array();
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const Region& r = layout_.regions[i];

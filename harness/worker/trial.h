@@ -1,5 +1,5 @@
 // One kernel, planned for one case in one worker, with its memory: what an examination repeats and varies. A trial owns
-// the judge's memory until another is planned: it must not launch after that.
+// the judge's memory until another is planned or moved: to launch after that it must be moved itself, and mapped.
 #pragma once
 
 #include <string>
@@ -42,6 +42,7 @@ class Trial {
     int threads = 2;
     int64_t offset = 0;  // elements
     Place place = Place::end;
+    int slot = 0;  // where the worker keeps the plan, until another is made there
   };
   // Plans the case. Ask refusal() next. Throws ProcessLost or ContractBroken.
   Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const KernelInfo& kernel, const Op& op, const Case& c,
@@ -59,6 +60,9 @@ class Trial {
   const std::vector<TensorSpec>& tensors() const { return tensors_; }
   const Layout& layout() const { return layout_; }
   std::vector<size_t> outputs() const;  // indexes of tensors with role output or inout
+
+  // Gives the same plan other memory, which is then to be mapped; what was filled stays filled.
+  void move(Place place);
 
   // Maps the regions in the worker, at addresses not used before. Call after the refusal was empty and again at will.
   void map();
@@ -95,6 +99,7 @@ class Trial {
   const Content& content(size_t i, Poison poison) const;
   int content_number(size_t i, Poison poison) const;
 
+  void take_memory();
   void arm(Poison poison);
   std::vector<Stretch> slack(Poison poison) const;  // two stretches a region: before and after the buffer
   Stretch buffer(size_t i, Poison poison) const;    // as it is before a launch
@@ -109,6 +114,8 @@ class Trial {
   Subject* subject_;
   Memory* memory_;
   Laboratory* laboratory_;
+  uint64_t alignment_;  // that the kernel's contract asks of every tensor
+  Setting setting_;
   std::vector<TensorSpec> tensors_;
   Layout layout_;
   Contract contract_;

@@ -90,6 +90,8 @@ inline constexpr assay_contract kContractWithWorkspace = [] {
     return assay::last_launch_error();                                                        \
   }
 #define BAD_KERNEL(launch_) ASSAY_KERNEL(reduce, bad, .target = "cuda", .launch = (launch_), .contract = bad::kContract)
+#define BAD_KERNEL_WITH_PLAN(plan_, launch_) \
+  ASSAY_KERNEL(reduce, bad, .target = "cuda", .plan = (plan_), .launch = (launch_), .contract = bad::kContract)
 #define BAD_KERNEL_WITH_WORKSPACE(workspace_, launch_)                                        \
   ASSAY_KERNEL(reduce, bad, .target = "cuda", .workspace = (workspace_), .launch = (launch_), \
                .contract = bad::kContractWithWorkspace)
