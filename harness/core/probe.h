@@ -122,5 +122,14 @@ enum SubnormalRow : int { kSubnormalInput, kSubnormalSum, kLeastNormal, kSubnorm
 inline constexpr int64_t kPatterns = 65536;  // of probe_patterns
 inline constexpr int64_t kStepsRows = 128;   // probe_steps: row r sums to r - 64
 
+// The largest p for which 127^2 (k - 1) >= 100.5 2^p + 2: sums of `ties` and its partner over k products lie about odd
+// multiples of 2^(p-1), up to 201 of them. 0: k is too small.
+ASSAY_HD constexpr int ties_exponent(int64_t k) {
+  int p = 0;
+  while (k > 1 && p < 32 && 127.0 * 127.0 * static_cast<double>(k - 1) >= 100.5 * detail::power_of_two(p + 1) + 2) ++p;
+  return p;
+}
+inline constexpr int kTiesReach = 2;  // and as far as that beside them
+
 }  // namespace probe
 }  // namespace assay

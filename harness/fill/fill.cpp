@@ -40,6 +40,8 @@ constexpr std::array kGenerators{
     GeneratorRow{Generator::mask_full_rows, "mask_full_rows", "mask_random with every third row all -Inf"},
     GeneratorRow{Generator::int8_full, "int8_full", "-128 to 127"},
     GeneratorRow{Generator::int8_extreme, "int8_extreme", "-128 or 127"},
+    GeneratorRow{Generator::ties, "ties", "rows whose sums with ties_partner lie at and beside odd multiples of a 2^p"},
+    GeneratorRow{Generator::ties_partner, "ties_partner", "1 in the first column, 127 in the others"},
     // core/probe.h says what lies where.
     GeneratorRow{Generator::probe_pairs, "probe_pairs", "units, but for a large number and its negative: all pairs"},
     GeneratorRow{Generator::probe_spine, "probe_spine", "the same, the first element with each other"},

@@ -43,6 +43,8 @@ enum class Generator : uint8_t {
   mask_full_rows,
   int8_full,
   int8_extreme,
+  ties,
+  ties_partner,
   probe_pairs,
   probe_spine,
   probe_spine_partner,
@@ -221,6 +223,10 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
       return static_cast<double>(static_cast<int64_t>(hash(f.key, i) & 255) - 128);
     case Generator::int8_extreme:
       return (hash(f.key, i) & 1) != 0 ? 127 : -128;
+    case Generator::ties:
+      return ties_term(f.cols, hash(row_key, static_cast<uint64_t>(row)), col);
+    case Generator::ties_partner:
+      return col == 0 ? 1 : 127;
     case Generator::probe_pairs:
       return pair_term(f.dtype, f.cols, row, col);
     case Generator::probe_spine:

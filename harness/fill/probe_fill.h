@@ -95,4 +95,19 @@ ASSAY_HD inline double pattern(DType t, int64_t index, uint64_t noise) {
   return decode(t, ((static_cast<uint64_t>(index) & 0xffff) << below) | (noise >> (64 - below)));
 }
 
+// The whole numbers that `ties` spreads along a row of k: with 1 times the first and 127 times the others they sum to
+// (2 u + 1) 2^(p-1) + e, u and e drawn by `noise`.
+ASSAY_HD inline double ties_term(int64_t k, uint64_t noise, int64_t col) {
+  const int p = probe::ties_exponent(k);
+  if (p == 0) return col == 0 ? static_cast<double>(noise % 255) - 127 : 0;
+  const auto u = static_cast<int64_t>(noise % 200) - 100;
+  const auto e = static_cast<int64_t>((noise >> 32) % (2 * probe::kTiesReach + 1)) - probe::kTiesReach;
+  const int64_t sum = (2 * u + 1) * (int64_t{1} << (p - 1)) + e;
+  const auto floor_of = [](int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); };
+  const int64_t others = floor_of(sum, 127);
+  if (col == 0) return static_cast<double>(sum - 127 * others);
+  const int64_t each = floor_of(others, k - 1);
+  return static_cast<double>(each + (col - 1 < others - each * (k - 1) ? 1 : 0));
+}
+
 }  // namespace assay::fill_detail

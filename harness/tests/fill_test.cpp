@@ -414,6 +414,28 @@ TEST(Fill, SparseRowsHaveOneElementInEachEighth) {
   }
 }
 
+TEST(Fill, TiesSumToHalfAStepAndBesideIt) {
+  for (const int64_t k : {2, 3, 64, 600, 4099, 131071}) {
+    const int64_t rows = k > 5000 ? 40 : 2000, step = int64_t{1} << probe::ties_exponent(k);
+    const auto terms = values("ties", DType::i8, {rows, k}), factors = values("ties_partner", DType::i8, {1, k});
+    std::vector<int> seen(2 * probe::kTiesReach + 1);
+    int64_t largest = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t sum = 0;
+      for (int64_t i = 0; i < k; ++i) {
+        sum += static_cast<int64_t>(terms[static_cast<size_t>(row * k + i)] * factors[static_cast<size_t>(i)]);
+      }
+      const int64_t beside = ((sum % step) + step) % step - step / 2;
+      ASSERT_LE(std::abs(beside), probe::kTiesReach) << "k " << k << " row " << row << ": " << sum;
+      ++seen[static_cast<size_t>(beside + probe::kTiesReach)];
+      largest = std::max(largest, std::abs(sum) / step);
+    }
+    for (const int count : seen) EXPECT_GT(count, 0) << k;
+    EXPECT_GT(largest, 80) << k;
+    EXPECT_LT(largest, 101) << k;
+  }
+}
+
 // The bits are part of every golden: a change here makes all of them stale and must be meant.
 TEST(Fill, BitsNeverChangeSilently) {
   EXPECT_EQ(fill_detail::hash(0, 0), 0xe220a8397b1dcdafu);  // first output of SplitMix64 seeded with 0

@@ -42,6 +42,7 @@ std::vector<Case> cases(const Op& op, Tier tier) {
   // Outputs past the caches, which kernels may store around them, and rows that begin where a cache line does: what
   // fills whole lines goes straight there, what is left of a row does not.
   list.add(Tier::ci, "rows=1024,cols=8193,pad=31,form=tanh,dtype=bf16");
+  list.add(Tier::ci, "rows=1024,cols=8193,pad=31,form=erf,dtype=f16");
   list.add(Tier::nightly, "rows=1025,cols=2049,form=erf,dtype=f64");
   add_product(list, Tier::ci, {"rows=8,cols=384,seeds=8,form=tanh"}, {"dtype=f16", "dtype=f64"});
   add_product(list, Tier::nightly, {"rows=64,cols=14336,form=tanh", "rows=64,cols=14336,form=erf"}, types);

@@ -94,6 +94,30 @@ void add_scalars(CaseList& list) {
   }
 }
 
+// Scalars of either sign that no narrower type holds, each with a product and without one; rows and columns alone,
+// which kernels may hand to a product of a matrix and a vector, in every layout, padded: a narrowed or ignored scalar,
+// a stride taken for 1.
+void add_fine_scalars(CaseList& list) {
+  const std::string single = ",alpha=1.2000000476837158,beta=-0.699999988079071";  // the floats next to 1.2 and -0.7
+  for (size_t d = 0; d < kDTypes.size(); ++d) {
+    const bool is_f64 = kDTypes[d] == "f64";
+    const std::string beta = is_f64 ? ",beta=-0.1" : ",beta=-0.699999988079071";
+    list.add(Tier::ci, shape(33, 29, 47) + kLayouts[d] + (is_f64 ? ",alpha=0.1,beta=-0.3" : single) + of(kDTypes[d]));
+    list.add(Tier::ci,
+             shape(33, 70, 47) + kLayouts[3 - d] + kPads + (is_f64 ? ",alpha=-0.3,beta=0.1" : single) + of(kDTypes[d]));
+    list.add(Tier::ci, shape(19, 35, 23) + ",alpha=0" + beta + of(kDTypes[d]));
+    list.add(Tier::ci, shape(19, 35, 23) + beta + of(kDTypes[d]));
+    for (size_t layout = 0; layout < kLayouts.size(); ++layout) {
+      const Tier tier = (layout + d) % 2 == 0 ? Tier::ci : Tier::nightly;
+      list.add(tier, shape(1, 57, 78) + kLayouts[layout] + kPads + of(kDTypes[d]));
+      list.add(tier, shape(57, 1, 78) + kLayouts[3 - layout] + kPads + of(kDTypes[d]));
+    }
+  }
+  const std::string e4m3 = ",out=f32,dtype=e4m3";
+  list.add(Tier::ci, shape(33, 29, 47) + single + e4m3);
+  list.add(Tier::ci, shape(19, 35, 23) + ",alpha=0,beta=-0.699999988079071" + e4m3);
+}
+
 void add_fills(CaseList& list) {
   const std::vector<std::string> fills{"uniform",      "cancelling", "scaled",  "huge",     "subnormal",
                                        "signed_zeros", "special",    "nan_one", "ones",     "integers",
@@ -213,6 +237,7 @@ std::vector<Case> cases(const Op& op, Tier tier) {
   add_smoke(list);
   add_edges(list);
   add_scalars(list);
+  add_fine_scalars(list);
   add_fills(list);
   add_shapes(list);
   add_fp8(list);

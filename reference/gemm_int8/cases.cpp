@@ -30,6 +30,8 @@ void add_smoke(CaseList& list) {
            "m=33,n=29,k=47,tb=t,za=-128,zb=127,zy=-20,fill=int8_extreme",
            "m=33,n=29,k=64,fill=integers",  // ties
            "m=33,n=29,k=64,tb=t,zy=7,fill=integers",
+           "m=5,n=257,k=600,tb=t,fill=ties",  // beside ties: of sums that a float holds
+           "m=3,n=65,k=4100,fill=ties",       // and of sums that it does not
            "m=33,n=29,k=47,fill=onehot",
            "m=37,n=41,k=43,tb=t,fill=identity",
            "m=129,n=127,k=65,fill=ones",  // dropped tails
@@ -119,6 +121,10 @@ void add_shapes(CaseList& list) {
            "m=5000,n=2,k=3,fill=int8_full",
            "m=3,n=1030,k=260,tb=t,fill=int8_full",
            "m=256,n=256,k=256,fill=int8_full",
+           "m=512,n=2048,k=16,scales=channel,fill=int8_full",  // so many results that some come close to ties
+           "m=512,n=2048,k=24,tb=t,fill=normal",
+           "m=17,n=40,k=131071,tb=t,fill=ties",
+           "m=21,n=131,k=4098,zy=-20,fill=ties",
            "m=200,n=384,k=512,tb=t,scales=channel,fill=int8_full",
            "m=33,n=29,k=47,tb=t,offset=1,fill=int8_full",
            "m=33,n=29,k=47,scales=channel,offset=3,fill=int8_full",
@@ -129,6 +135,7 @@ void add_shapes(CaseList& list) {
        }) {
     list.add(Tier::ci, fields);
   }
+  list.add(Tier::nightly, "m=65537,n=1,k=1,pad_c=34000");  // rows that begin beyond 2^31 bytes
 }
 
 // Independent draws, not only round sizes.

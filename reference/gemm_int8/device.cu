@@ -73,9 +73,9 @@ class OnDevice final : public DeviceOracle {
     compute_product(work_, {.first_row = first, .rows = rows, .cols = work_.width, .depth = k_}, 1, stream_of(stream));
   }
 
-  void bounds(const Contract&, size_t, int64_t rows, const DeviceReference& reference, const DeviceBounds& out,
+  void bounds(const Contract& contract, size_t, int64_t rows, const DeviceReference& reference, const DeviceBounds& out,
               void* stream) const override {
-    bounds_on_device(Rule{}, outputs_[0], rows, reference, out, stream);
+    bounds_on_device(rule_of(contract), outputs_[0], rows, reference, out, stream);
   }
 
  private:

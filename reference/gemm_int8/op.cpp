@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/probe.h"
 #include "reference/case_list.h"
 #include "reference/gemm_int8/gemm_int8.h"
 #include "reference/gemm_int8/oracle.h"
@@ -39,11 +40,16 @@ Fills fills_of(const Case& c) {
   if (fill == "integers") return {integers, integers, 40, true};
   if (fill == "ones") return {ones, ones, 40, true};
   if (fill == "index") return {index, integers, 40, true};
+  if (fill == "ties") {  // results half way between two of y's numbers, or beside that by what their sums differ by
+    const int exponent = probe::ties_exponent(c.integer("k"));
+    return {
+        {{.generator = "ties_partner"}, 127, 0}, {{.generator = fill}, 0, 74}, 40, true, std::ldexp(1.0, -exponent)};
+  }
   if (fill == "probe_steps") return {{{.generator = fill}, 0, 0}, ones, 40, true, 0.5};
   if (fill == "onehot" || fill == "identity") return {{{.generator = fill}, share, std::sqrt(share)}, index, 40, true};
   throw UsageError("case of gemm_int8: fill '" + fill +
                    "' has no meaning for int8; use normal, negative, constant, int8_full, int8_extreme, integers, "
-                   "ones, index, onehot or identity");
+                   "ones, index, onehot, identity or ties");
 }
 
 // What the sums are multiplied by to fill int8. Mean and deviation are those of k products of independent elements less
@@ -160,8 +166,8 @@ class GemmInt8Op final : public Op {
     return {evaluate(c, tensors, threads)};
   }
 
-  Bounds bounds(const Case& c, const Contract&, const Reference& reference) const override {
-    return bounds_of(Rule{}, reference, std::max<int64_t>(c.integer("n"), 1), kPer);
+  Bounds bounds(const Case& c, const Contract& contract, const Reference& reference) const override {
+    return bounds_of(rule_of(contract), reference, std::max<int64_t>(c.integer("n"), 1), kPer);
   }
 
   std::string cap_violation(const Contract& contract) const override {

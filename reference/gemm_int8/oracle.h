@@ -7,8 +7,8 @@
 // The check rounds and saturates; both neighbours are right only where a tie lies within E of r.
 // E_ref: acc and scale_a scale_b are exact in fp64; a product, a quotient and a sum are rounded, gamma_3(2^-53) terms.
 //
-// Conditions: terms, at least |acc scale_a scale_b[j] / scale_y| + |zy|; exact, 1 where the scales are powers of two
-// and every intermediate of any order fits f32.
+// Conditions: terms, at least |acc scale_a scale_b[j] / scale_y| + |zy|; exact, where the scales are powers of two: 1
+// when every intermediate of any order fits f64, 2 when it fits f32 too.
 #pragma once
 
 #include <cmath>
@@ -23,6 +23,7 @@
 namespace assay::gemm_int8 {
 
 enum Condition : int { kTerms, kExact, kConditions };
+inline constexpr double kExactInF64 = 1, kExactInF32 = 2;  // kExact
 inline constexpr Per kPer[kConditions] = {Per::element, Per::element};
 
 struct Element {
@@ -41,22 +42,36 @@ ASSAY_HD inline Element requantize(int32_t sum, double scale_a, double scale_b, 
   e.condition[kTerms] = terms;
   const bool dyadic = is_power_of_two(scale_a) && is_power_of_two(scale_b) && is_power_of_two(scale_y);
   const bool sum_fits = std::fabs(static_cast<double>(sum)) <= 0x1p24;
-  const int quantum = sum == 0 ? kNoQuantum : quantum_of(scaled);
-  const bool adds_up = sums_are_exact(DType::f32, terms, finer_of(quantum, quantum_of(zero)), false);
-  e.condition[kExact] = sum == 0 || (dyadic && sum_fits && adds_up);
+  const int quantum = finer_of(sum == 0 ? kNoQuantum : quantum_of(scaled), quantum_of(zero));
+  const bool in_f64 = dyadic && sums_are_exact(DType::f64, terms, quantum, false);
+  const bool in_f32 = dyadic && sum_fits && sums_are_exact(DType::f32, terms, quantum, false);
+  e.condition[kExact] = sum == 0 || in_f32 ? kExactInF32 : in_f64 ? kExactInF64 : 0;
   e.e_ref = e.condition[kExact] != 0 ? 0 : gamma_n(3, kDoubleRoundoff) * terms;
   return e;
 }
 
-// E_alg. The sum is exact. Requantization in at least f32, in any order: the sum's conversion, the scales' product, a
-// reciprocal or quotient, the product with the sum, the zero point: fewer than kRoundings, gamma(2^-24) terms. No
-// contract changes that.
+// E_alg. The sum is exact. Requantization in the contract's intermediate type or a wider one, f32 unless it says f64,
+// in any order: the sum's conversion, the scales' product, a reciprocal or quotient, the product with the sum, the zero
+// point: fewer than kRoundings, gamma(u) terms.
 struct Rule : ElementRule {
+  double rounding = gamma_n(kRoundings, unit_roundoff(DType::f32));
+  double exact_from = kExactInF32;  // conditions[kExact]
+
   ASSAY_HD ElementBound operator()(ElementRule::Row, double, double, const double* k) const {
-    constexpr double kRoundings = 8;
-    if (k[kExact] != 0) return {0, Evidence::exact};
-    return {gamma_n(kRoundings, unit_roundoff(DType::f32)) * k[kTerms], Evidence::rigorous};
+    if (k[kExact] >= exact_from) return {0, Evidence::exact};
+    return {rounding * k[kTerms], Evidence::rigorous};
   }
+
+  static constexpr double kRoundings = 8;
 };
+
+inline Rule rule_of(const Contract& contract) {
+  Rule rule;
+  if (contract.arithmetic.intermediate == ASSAY_ACC_F64) {
+    rule.rounding = gamma_n(Rule::kRoundings, unit_roundoff(DType::f64));
+    rule.exact_from = kExactInF64;
+  }
+  return rule;
+}
 
 }  // namespace assay::gemm_int8

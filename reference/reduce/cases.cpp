@@ -94,12 +94,22 @@ void add_shapes(CaseList& list) {
   for (const std::string& kind : kKinds) {
     for (const char* fields : {
              ",outer=3,n=0,inner=5,dtype=bf16",  // nothing, or of nothing
+             ",outer=3,n=0,inner=5,dtype=f32",
+             ",outer=3,n=0,dtype=f64",
+             ",outer=5,n=0,dtype=f16",
              ",outer=3,n=4,inner=0,dtype=f32",
              ",n=4096,dtype=f32,fill=uniform",  // one long row or column
              ",n=65537,dtype=f32",
              ",n=100003,dtype=f16,fill=uniform",
              ",n=20011,inner=3,dtype=bf16",
              ",n=33333,inner=2,pad=1,dtype=f64,fill=uniform",
+             ",outer=3,n=2055,dtype=f32",  // rows that end at any vector of a long row's last block
+             ",outer=3,n=2100,dtype=f64",
+             ",outer=3,n=2171,dtype=bf16",
+             ",outer=3,n=4222,dtype=f16",
+             ",outer=3,n=70001,dtype=bf16,fill=uniform",  // rows of several chunks
+             ",outer=3,n=70001,dtype=f16",
+             ",outer=2,n=140003,dtype=f32,fill=uniform",
              ",outer=5000,n=3,dtype=f32",  // many short ones
              ",outer=3,n=2,inner=5000,dtype=bf16",
              ",outer=70000,n=2,dtype=f16",
