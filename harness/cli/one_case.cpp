@@ -51,6 +51,9 @@ class Lent : public Judge {
   Record check(const KernelInfo& kernel, const Case& c) override {
     return unless_it_dies([&] { return (*judge_)->check(kernel, c); });
   }
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
+    return unless_it_dies([&] { return (*judge_)->screen(kernel, cases); });
+  }
   Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
     return unless_it_dies([&] { return (*judge_)->probe(kernel, c, output, fresh); });
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/op.h"
 
@@ -33,6 +34,11 @@ class MatrixProductOp {
   // Whether, for integers no larger than that and integer scalars, every order of summation that the contract's
   // arithmetic leaves open gives the product exactly, and the output's type holds it: T0 with nothing left to round.
   virtual bool is_exact(const Case& c, const Contract& contract, const ProductReach& reach) const = 0;
+
+  // A sequence of small cases without end, a pure function of seed and index (from 0): independent sizes, none rounded,
+  // outputs of at most 2^16 elements, every layout, type and kind of scalar; of integers whose sums are exact in the
+  // usual arithmetic. Some come more than once.
+  virtual Case drawn(uint64_t seed, int64_t index) const = 0;
 };
 
 }  // namespace assay

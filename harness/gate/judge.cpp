@@ -10,6 +10,9 @@ class JudgeProcess : public Judge {
   explicit JudgeProcess(const JudgeSettings& settings) : client_(settings) {}
   std::vector<KernelInfo> load(const std::filesystem::path& module) override { return client_.load(module); }
   Record check(const KernelInfo& kernel, const Case& c) override { return client_.check(kernel, c); }
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
+    return client_.screen(kernel, cases);
+  }
   Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
     return client_.probe(kernel, c, output, fresh);
   }

@@ -1,6 +1,7 @@
 // Ops, kernels and a judge that need no processes: what the tests of gate/ plan and run with.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -94,7 +95,8 @@ struct JudgeScript {
   std::vector<std::string> late_libraries;
   int started = 0;
   int failing_loads = 0;
-  bool rebuilt = false;  // the modules on disk are others by now
+  std::function<Screened(const Case&)> screen;  // empty: everything passes
+  bool rebuilt = false;                         // the modules on disk are others by now
 };
 
 class FakeJudge : public Judge {
@@ -136,6 +138,17 @@ class FakeJudge : public Judge {
       record.reason = "needs m <= 2";
     }
     return record;
+  }
+
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
+    std::vector<Screened> all;
+    for (const Case& c : cases) {
+      const std::string id = c.kernel_id(kernel.name);
+      script_->checked.push_back(id);
+      if (script_->deaths[id]-- > 0) throw JudgeDied("signal 9");
+      all.push_back(script_->screen ? script_->screen(c) : Screened{});
+    }
+    return all;
   }
 
   Probed probe(const KernelInfo&, const Case&, const std::string&, bool) override { return {{}, "no probes here", ""}; }

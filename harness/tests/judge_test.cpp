@@ -275,6 +275,38 @@ TEST(Judge, AProductThatFreivaldsCannotVerifyHasItsOracle) {
   }
 }
 
+// What is refused and what cannot be verified is said apart from what passed; what ends a worker costs its case alone.
+TEST(Judge, ScreensCasesOneByOne) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const auto screened = [&](const char* module, const std::vector<std::string>& ids) {
+    std::vector<Case> cases;
+    for (const std::string& id : ids) cases.push_back(ops.parse_case(id));
+    return judge.screen(judge.load(module_named(module)).at(0), cases);
+  };
+  const std::string small = "gemm:m=37,n=41,k=43,ta=t,beta=-1,pad_c=3,dtype=f32,fill=integers";
+  const std::vector<Screened> right =
+      screened("product_right", {small, "gemm:m=3,n=2,k=600000,dtype=f32,fill=integers", "gemm:m=9,n=7,k=5,dtype=f32"});
+  ASSERT_THAT(right, SizeIs(3));
+  for (const Screened& one : right) EXPECT_EQ(one.verdict, Verdict::pass) << one.reason;
+  EXPECT_EQ(right[0].refused + right[0].unverified, "");
+  EXPECT_THAT(right[1].unverified, HasSubstr("more than is exact"));
+  EXPECT_EQ(right[1].refused, "");
+  EXPECT_THAT(right[2].refused, HasSubstr("fill"));
+  EXPECT_EQ(right[2].unverified, "");
+
+  const std::vector<Screened> wrong =
+      screened("product_flipped_early", {small, "gemm:m=5,n=7,k=9,dtype=f32,fill=integers"});
+  EXPECT_EQ(wrong[0].verdict, Verdict::wrong);
+  EXPECT_THAT(wrong[0].reason, HasSubstr("accuracy: c[1000] got "));
+  EXPECT_EQ(wrong[1].verdict, Verdict::pass) << wrong[1].reason;  // too small to have that element
+
+  const std::vector<Screened> traps = screened("product_traps", {"gemm:m=3,n=5,k=2000,dtype=f32,fill=sparse", small});
+  EXPECT_EQ(traps[0].verdict, Verdict::crashed);
+  EXPECT_THAT(traps[0].reason, HasSubstr("launch: the worker"));
+  EXPECT_EQ(traps[1].verdict, Verdict::pass) << traps[1].reason;
+}
+
 TEST(Judge, AnAnswerToThePreviousInputsIsToldAsOne) {
   JudgeClient judge(settings());
   const auto fresh = [&](const char* module, const char* case_id) {

@@ -18,10 +18,12 @@
 #include "measure/samples_file.h"
 #include "measure/summary.h"
 #include "record/json.h"
+#include "record/verdict.h"
 #include "worker/channel.h"
 #include "worker/examination.h"
 #include "worker/laboratory.h"
 #include "worker/sanitized.h"
+#include "worker/screening.h"
 #include "worker/timing.h"
 #include "worker/trial.h"
 
@@ -86,6 +88,7 @@ class Judge {
     const std::string what = message.at("do");
     if (what == "load") return load(message.at("module"));
     if (what == "check") return check(message);
+    if (what == "screen") return screen(message);
     if (what == "plan") return plan(message);
     if (what == "sample") return sample(message);
     if (what == "probe") return probe(message);
@@ -179,6 +182,28 @@ class Judge {
                                         : examine(court, info, op, c);
     record.late_libraries = late_libraries();
     return {{"record", to_json(record)}};
+  }
+
+  json screen(const json& message) {
+    const KernelInfo& info = kernel(message);
+    turn_to(info.module.string());
+    const Op& op = ops_.named(info.op);
+    json all = json::array();
+    for (const json& id : message.at("cases")) {
+      const Case c = ops_.parse_case(id.get<std::string>());
+      Screened screened;
+      try {
+        const Court court{&settings_, &first_, &second_, &timing_, &memory(), &laboratory(op, c)};
+        screened = assay::screen(court, info, op, c);
+      } catch (const std::exception& e) {  // costs this case alone
+        screened = {.verdict = Verdict::error, .reason = e.what()};
+      }
+      all.push_back({{"refused", screened.refused},
+                     {"unverified", screened.unverified},
+                     {"verdict", word_of(screened.verdict)},
+                     {"reason", screened.reason}});
+    }
+    return {{"screened", all}};
   }
 
   // One launch in a correctness worker, judged by nobody.

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "record/json.h"
+#include "record/verdict.h"
 #include "worker/judge.h"
 #include "worker/process.h"
 
@@ -89,6 +90,20 @@ std::vector<KernelInfo> JudgeClient::load(const std::filesystem::path& module) {
 
 Record JudgeClient::check(const KernelInfo& kernel, const Case& c) {
   return record_from_json(impl_->ask(naming("check", kernel, c)).at("record"));
+}
+
+std::vector<Screened> JudgeClient::screen(const KernelInfo& kernel, std::span<const Case> cases) {
+  json message = {{"do", "screen"}, {"module", kernel.module.string()}, {"op", kernel.op}, {"kernel", kernel.name}};
+  message["cases"] = json::array();
+  for (const Case& c : cases) message["cases"].push_back(c.id());
+  const json answer = impl_->ask(message);
+  std::vector<Screened> all;
+  for (const json& one : answer.at("screened")) {
+    all.push_back({one.at("refused"), one.at("unverified"), verdict_named(one.at("verdict").get<std::string>()),
+                   one.at("reason")});
+  }
+  if (all.size() != cases.size()) throw Error("the judge answered for " + std::to_string(all.size()) + " cases");
+  return all;
 }
 
 Probed JudgeClient::probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -62,6 +63,14 @@ struct Probed {
   std::string failed;   // it took it and gave no answer: how it ended
 };
 
+// What one launch of a case, verified by Freivalds, showed (worker/screening.h).
+struct Screened {
+  std::string refused;     // the kernel does not take the case: its reason
+  std::string unverified;  // it took it, and nothing is known of its answer: why
+  Verdict verdict = Verdict::pass;
+  std::string reason;  // of a verdict that is no pass: "check: detail"
+};
+
 // The judge process died or broke the protocol. The question in flight has no answer; start another judge.
 struct JudgeDied : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -80,6 +89,9 @@ class JudgeClient {
 
   // Every correctness check of one case on one kernel. Never throws for what a kernel does: that is in the record.
   Record check(const KernelInfo& kernel, const Case& c);
+
+  // Each in turn, with one launch and few checks. As check(), never throws for what a kernel does.
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases);
 
   // The bytes of one output of one launch, dense, judged by nobody; or why there are none. `fresh`: in a worker process
   // of its own.

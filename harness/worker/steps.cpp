@@ -28,6 +28,62 @@ Trial Steps::plan(Subject& subject, const Case& c, const Trial::Setting& setting
   return Trial(subject, *court_.memory, *court_.laboratory, kernel_, op_, c, setting);
 }
 
+// ---- what the contract says ----
+
+std::optional<Trial> Steps::accepted() {
+  unreached_ = "the contract check failed";
+  if (const std::string why = op_.cap_violation(kernel_.contract); !why.empty()) {
+    return refused("the op does not allow this contract: " + why);
+  }
+  if (const std::string mistake = domain_mistake(kernel_.contract, op_.all_fields()); !mistake.empty()) {
+    return refused(mistake);
+  }
+  std::string not_claimed;
+  try {
+    not_claimed = unclaimed(kernel_.contract, case_);
+  } catch (const UsageError& e) {
+    return refused(e.what());
+  }
+  Trial trial = plan(*court_.first, case_, setting_);
+  if (!trial.refusal().empty()) {
+    if (trial.available() && not_claimed.empty()) {
+      return refused("claims this case and refuses it: " + trial.refusal());
+    }
+    unreached_ = "unsupported";
+    if (trial.available()) {
+      sheet_.set("contract", Outcome::pass, "not claimed, and refused: " + trial.refusal());
+    } else {
+      sheet_.set("contract", Outcome::not_applicable, trial.refusal());
+    }
+    sheet_.record.verdict = Verdict::unsupported;
+    sheet_.record.reason = trial.refusal();
+    return std::nullopt;
+  }
+  if (!not_claimed.empty()) return refused("accepts what it does not claim: " + not_claimed);
+  if (const std::string why = op_.cap_violation(trial.contract()); !why.empty()) {
+    return refused("the op does not allow this plan's contract: " + why);
+  }
+  sheet_.set("contract", Outcome::pass);
+  note_selection(trial);
+  return trial;
+}
+
+std::nullopt_t Steps::refused(const std::string& why) {
+  refuse(why);
+  return std::nullopt;
+}
+
+void Steps::refuse(const std::string& why) { sheet_.set("contract", Outcome::fail, why); }
+
+void Steps::note_selection(const Trial& trial) {
+  auto& selection = sheet_.record.selection;
+  for (const auto& [key, value] : trial.selection().items()) selection[key] = value.get<std::string>();
+  const std::string wanted = selection.count("fallback") == 0 ? "" : selection["fallback"];
+  if (wanted.empty()) return sheet_.set("fallback", Outcome::pass);
+  sheet_.set("fallback", kernel_.contract.may_fall_back ? Outcome::pass : Outcome::fail,
+             "instead of " + wanted + ": " + selection["fallback_reason"]);
+}
+
 void Steps::map(Trial& trial) {
   const Stopwatch watch(sheet_.record, "map");
   trial.map();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ class Steps {
 
  protected:
   Steps(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c);
+
+  // The case planned in the first worker, where contract, op and kernel agree that it is to be judged; if not, the
+  // check "contract" or the record's verdict says why.
+  std::optional<Trial> accepted();
+  void refuse(const std::string& why);  // the contract is broken
 
   uint64_t seed() const { return static_cast<uint64_t>(case_.integer("seed")); }
   Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting);
@@ -87,6 +93,10 @@ class Steps {
   std::string unreached_;  // why a check without a result has none
   int launches_ = 0;
   bool killed_from_outside_ = false;
+
+ private:
+  std::nullopt_t refused(const std::string& why);
+  void note_selection(const Trial& trial);
 };
 
 }  // namespace assay

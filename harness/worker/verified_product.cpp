@@ -11,9 +11,9 @@ const MatrixProductOp* as_product(const Op& op) { return dynamic_cast<const Matr
 
 std::string VerifiedProduct::how() const {
   std::string text = "Freivalds modulo 2^61 - 1, sums of at most " + print_number(freivalds_.bound());
-  if (freivalds_.wrong_rows() > 0) {
-    text += "; rows with a wrong element: " + std::to_string(freivalds_.wrong_rows()) +
-            ", and the elements counted are those of the first and one of each other";
+  if (freivalds_.wrong_rows() > 1) {
+    text += "; " + std::to_string(freivalds_.wrong_rows()) +
+            " rows are wrong: of each but the first, one element is counted";
   }
   return text;
 }

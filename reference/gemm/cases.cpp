@@ -1,4 +1,7 @@
 // What is tried of gemm at each tier. The faults each group is there for stand beside it.
+#include <algorithm>
+#include <cstdlib>
+
 #include "reference/case_list.h"
 #include "reference/gemm/gemm.h"
 
@@ -230,7 +233,41 @@ void add_random(CaseList& list) {
   }
 }
 
+// The largest sum of integers that is exact wherever the type and its matrix units are as usual.
+double exact_up_to(const std::string& dtype, const std::string& out) {
+  if (dtype == "bf16" || out == "bf16") return 0x1p8;
+  if (dtype == "f16" || out == "f16") return 0x1p11;
+  return dtype == "e4m3" ? 0x1p13 : 0x1p23;
+}
+
 }  // namespace
+
+Case drawn(const Op& op, uint64_t seed, int64_t index) {
+  constexpr uint64_t kAny = ~uint64_t{0};
+  constexpr int64_t kMostOutputs = int64_t{1} << 16, kMostInputs = int64_t{1} << 18;
+  Draw draw(Draw(Draw(seed).below(kAny) + static_cast<uint64_t>(index)).below(kAny));
+  const int64_t batch = draw.below(8) == 0 ? static_cast<int64_t>(2 + draw.below(4)) : 1;
+  int64_t m, n, k;
+  do {
+    m = draw.log_uniform(11);
+    n = draw.log_uniform(11);
+    k = draw.log_uniform(13);
+  } while (batch * m * n > kMostOutputs || batch * (m + n) * k > kMostInputs);
+  const std::string dtype = draw.one_of<std::string>({"f32", "f64", "f16", "bf16", "e4m3"});
+  const std::string out = dtype == "e4m3" ? draw.one_of<std::string>({"f32", "f16", "bf16"}) : "same";
+  const auto alpha = draw.one_of<int64_t>({1, 1, 1, 0, -1, 2, 3}), beta = draw.one_of<int64_t>({0, 0, 1, -1, 2, -2});
+  std::string fields = "batch=" + to_string(batch) + "," + shape(m, n, k) + draw.one_of(kLayouts) +
+                       ",alpha=" + to_string(alpha) + ",beta=" + to_string(beta) + ",out=" + out + of(dtype);
+  for (const char* pad : {"a", "b", "c"}) {
+    const uint64_t longer = draw.below(2) == 0 ? 0 : 1 + draw.below(9);
+    fields += ",pad_" + std::string(pad) + "=" + to_string(longer);
+  }
+  // Factors are at most 8 each; what is sparse sums up to 64 at most.
+  const auto factor = static_cast<double>(std::max<int64_t>(1, std::abs(alpha)));
+  const double largest = 64 * static_cast<double>(k) * factor + 8 * static_cast<double>(std::abs(beta));
+  fields += largest <= exact_up_to(dtype, out) ? ",fill=integers" : ",fill=sparse";
+  return op.make(parse_id("gemm:" + fields).fields);
+}
 
 std::vector<Case> cases(const Op& op, Tier tier) {
   CaseList list(op, tier);

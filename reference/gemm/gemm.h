@@ -12,6 +12,7 @@ inline constexpr int kA = 0, kB = 1, kC = 2;  // order of the tensors
 
 Reference evaluate(const Case& c, std::span<const TensorView> tensors, int threads);
 std::vector<Case> cases(const Op& op, Tier tier);
+Case drawn(const Op& op, uint64_t seed, int64_t index);  // MatrixProductOp::drawn
 std::vector<ProbeSet> probes(const Op& op);
 
 }  // namespace assay::gemm

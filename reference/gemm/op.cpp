@@ -177,6 +177,8 @@ class GemmOp final : public Op, public MatrixProductOp {
            sums_are_exact(output_dtype(c), reach.sums, 0, contract.arithmetic.flushes_subnormals != 0);
   }
 
+  Case drawn(uint64_t seed, int64_t index) const override { return gemm::drawn(*this, seed, index); }
+
   std::string cap_violation(const Contract& contract) const override {
     const std::string common = common_cap_violation(contract);
     if (!common.empty()) return common;

@@ -1,0 +1,62 @@
+#include "worker/screening.h"
+
+#include <optional>
+
+#include "core/error.h"
+#include "worker/steps.h"
+#include "worker/verified_product.h"
+
+namespace assay {
+namespace {
+
+class Screening : public Steps {
+ public:
+  Screening(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c) : Steps(court, kernel, op, c) {}
+
+  Screened run() {
+    Screened screened;
+    try {
+      if (std::optional<Trial> trial = accepted()) screened.unverified = look(*trial);
+    } catch (const ProcessLost& lost) {
+      lose(lost);
+    } catch (const ContractBroken& broken) {
+      refuse(broken.what());
+    } catch (const LaunchFailed& failed) {
+      sheet_.set("launch", Outcome::fail, failed.what());
+    }
+    if (sheet_.record.verdict == Verdict::unsupported) screened.refused = sheet_.record.reason;
+    for (const CheckResult& result : sheet_.record.checks) {
+      if (result.outcome != Outcome::fail || result.verdict <= screened.verdict) continue;
+      screened.verdict = result.verdict;
+      screened.reason = result.check + ": " + result.detail;
+    }
+    if (sheet_.failed()) court_.first->restart();  // what it left in the process must not reach the next case
+    return screened;
+  }
+
+ private:
+  // Why the answer cannot be verified, or empty.
+  std::string look(Trial& trial) {
+    contract_ = trial.contract();
+    tensors_ = trial.tensors();
+    outputs_ = trial.outputs();
+    map(trial);
+    fill(trial, seed());
+    const Outputs got = launch(trial, Poison::first);
+    std::string why;
+    const auto verified = verified_product(*court_.laboratory, op_, case_, contract_, seed(), court_.settings->threads,
+                                           trial.inputs(), why);
+    if (!verified) return why;
+    std::vector<ErrorSummary> errors;
+    sheet_.set(judge(got, *verified, errors));
+    return "";
+  }
+};
+
+}  // namespace
+
+Screened screen(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c) {
+  return Screening(court, kernel, op, c).run();
+}
+
+}  // namespace assay
