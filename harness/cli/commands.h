@@ -11,6 +11,7 @@ int run_command(const Options& options);  // check, bench and gate
 int repro_command(const Options& options);
 int shrink_command(const Options& options);
 int selftest_command(const Options& options);
+int sweep_command(const Options& options);
 int golden_command(const Options& options);
 int fingerprint_command(const Options& options);
 int env_command(const Options& options);

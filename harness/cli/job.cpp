@@ -7,7 +7,12 @@
 namespace assay {
 namespace {
 
-// Arguments without which the same id would mean another kernel or another judgement.
+Timing timing_of(const std::string& command) {
+  return command == "bench" ? Timing::only : command == "gate" ? Timing::also : Timing::none;
+}
+
+}  // namespace
+
 std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
   std::string arguments;
   if (!judges_own_modules(options)) arguments += " --module " + shell_quoted(kernel.module.string());
@@ -19,12 +24,6 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
   if (options.approve_findings) arguments += " --approve-findings";
   return arguments;
 }
-
-Timing timing_of(const std::string& command) {
-  return command == "bench" ? Timing::only : command == "gate" ? Timing::also : Timing::none;
-}
-
-}  // namespace
 
 PlanRequest plan_request(const Options& options, std::vector<Lighter> lighter) {
   return {.tier = options.tier,

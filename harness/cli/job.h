@@ -15,6 +15,9 @@ namespace assay {
 // same.
 PlanRequest plan_request(const Options& options, std::vector<Lighter> lighter = {});
 
+// Arguments without which the same id would mean another kernel or another judgement: what follows it in a repro line.
+std::string repro_arguments(const Options& options, const KernelInfo& kernel);
+
 JudgeSettings limited(JudgeSettings settings, const Policy& policy);
 
 // All but what differs: recorded, start_judge, append, stop_asked, observer. Keeps references to its arguments.

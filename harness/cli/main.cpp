@@ -13,6 +13,7 @@ int dispatch(const assay::Options& options) {
   if (options.command == "repro") return assay::repro_command(options);
   if (options.command == "shrink") return assay::shrink_command(options);
   if (options.command == "selftest") return assay::selftest_command(options);
+  if (options.command == "sweep") return assay::sweep_command(options);
   if (options.command == "golden") return assay::golden_command(options);
   if (options.command == "fingerprint") return assay::fingerprint_command(options);
   if (options.command == "env") return assay::env_command(options);

@@ -159,6 +159,19 @@ Options parse_options(const std::vector<std::string>& arguments) {
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
   selftest->add_option("--out", o.out, "folder of its runs, which go on there; default runs/selftest-DEVICE");
   selftest->add_flag("--minimise", o.minimise, "print the suite that keeps 98 % of the kills in the least time");
+  CLI::App* sweep = command("sweep", "drawn shapes of kernels that multiply matrices, every element verified",
+                            kModules | kBase | kJson);
+  sweep->add_option("kernels", o.filters, "op/kernel, '*' matches any text, such as gemm/cublas*")->required();
+  sweep->add_option("--seconds", o.seconds, "for each kernel")->check(CLI::Range(0.0, 86400.0));
+  sweep->add_option("--shapes", o.shapes, "to end sooner: after so many were verified of a kernel")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
+      ->take_last();
+  sweep->add_option("--seed", o.draws, "of the shapes: another one, other shapes")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
+  sweep->add_option("--jobs", o.jobs, "processes that each sweep a part, with a judge and a worker of its own")
+      ->check(CLI::Range(1, 256))
+      ->take_last();
+  sweep->add_option("--shard", o.shard_text, "i/n: the i-th of n parts");
   CLI::App* fingerprint = command("fingerprint", "how kernels compute: summation order, accumulator, rounding, ...",
                                   kModules | kBase | kJson | kExplain);
   fingerprint->add_option("kernels", o.filters, "op[/kernel][:field=value,...], such as gemm/openblas:dtype=f32");

@@ -42,10 +42,12 @@ struct Options {
   int64_t reseed = 0;            // added to every case's seed
   std::filesystem::path faults;  // of selftest: what harness/tests/mutants/build.py made; empty: mutants of the build
   int64_t innocent = 10000;      // kernel-cases without a fault, at least
-  int jobs = 1;                  // modules that selftest judges at a time
+  int jobs = 1;                  // modules that selftest judges at a time, processes that sweep
   bool minimise = false;         // the least suite too
   std::string id;                // of repro and shrink
-  double seconds = 60;           // that shrink may take
+  double seconds = 60;           // that shrink may take, and a sweep of a kernel
+  int64_t shapes = 0;            // after which a sweep of a kernel ends; 0: --seconds alone
+  int64_t draws = 1;             // seed of a sweep's shapes
   int repeat = 1;                // processes that fingerprint compares
   std::filesystem::path run_folder;  // of report: a run's or a selftest's
   std::filesystem::path selftest;    // report: to show in the run's page

@@ -1,0 +1,87 @@
+// assay sweep: real judge, workers and kernels.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli_fixture.h"
+#include "gate/sweep.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The id of the first failure that a sweep printed.
+std::string first_failure(const std::string& output) {
+  const size_t begin = output.find("repro '") + 7;
+  return output.substr(begin, output.find('\'', begin) - begin);
+}
+
+TEST_F(Cli, ASweepVerifiesDistinctShapes) {
+  const ProgramEnd end = assay({"sweep", "--module", module("product_right"), "gemm/*", "--shapes", "100"});
+  EXPECT_EQ(end.status, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("gemm/bad  100 distinct shapes verified in "));
+  EXPECT_THAT(end.output, HasSubstr("; 0 failed"));
+  EXPECT_THAT(end.output, HasSubstr("draws that the contract does not claim were not asked"));
+  EXPECT_THAT(end.output, Not(HasSubstr("not verified")));
+}
+
+// One bit, in all outputs of more than 1000 elements; the line that is printed shows it again.
+TEST_F(Cli, ASweepFindsAFlippedBitAndItsIdReplaysIt) {
+  const ProgramEnd end =
+      assay({"sweep", "--module", module("product_flipped_early"), "gemm/bad", "--shapes", "40", "--jobs", "2"});
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("wrong  accuracy: c[1000] got "));
+  EXPECT_THAT(end.output, HasSubstr("Freivalds modulo 2^61 - 1"));
+  const std::string id = first_failure(end.output);
+  const ProgramEnd replayed = check("product_flipped_early", id);
+  EXPECT_EQ(replayed.status, 1) << id << "\n" << replayed.output;
+  EXPECT_THAT(replayed.output, HasSubstr("c[1000] got "));
+}
+
+TEST_F(Cli, ACrashCostsItsShapeAlone) {
+  const ProgramEnd end =
+      assay({"sweep", "--module", module("product_traps"), "gemm/bad", "--shapes", "40", "--json", "--seed", "2"});
+  EXPECT_EQ(end.status, 1) << end.output;
+  const Sweep sweep = sweep_from_json(nlohmann::json::parse(end.output).at("sweeps").at(0));
+  EXPECT_GE(sweep.verified, 40);
+  ASSERT_FALSE(sweep.failures.empty());
+  for (const SweepFailure& failure : sweep.failures) {
+    EXPECT_EQ(failure.verdict, Verdict::crashed) << failure.reason;
+    EXPECT_THAT(failure.reason, HasSubstr("SIGILL"));
+  }
+}
+
+TEST_F(Cli, SeveralJobsVerifyAsManyShapesAsOne) {
+  const auto verified = [&](const char* jobs) {
+    const ProgramEnd end =
+        assay({"sweep", "--module", module("product_right"), "gemm/bad", "--shapes", "64", "--json", "--jobs", jobs});
+    EXPECT_EQ(end.status, 0) << end.output;
+    return sweep_from_json(nlohmann::json::parse(end.output).at("sweeps").at(0)).verified;
+  };
+  EXPECT_EQ(verified("1"), 64);
+  EXPECT_EQ(verified("2"), 64);
+}
+
+TEST_F(Cli, ASweepOfNothingIsRefusedInOneLine) {
+  const std::string right = module("product_right");
+  const ProgramEnd other = assay({"sweep", "--module", module("good"), "reduce/bad"});
+  EXPECT_EQ(other.status, 4);
+  EXPECT_THAT(other.output, HasSubstr("multiplies matrices"));
+  EXPECT_THAT(assay({"sweep", "--module", right, "gemm/bda"}).output, HasSubstr("bad"));
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--shapes", "0"},
+                                                {"--seconds", "-1"},
+                                                {"--jobs", "0"},
+                                                {"--shard", "3/2"},
+                                                {"--jobs", "2", "--shard", "1/2"}}) {
+    std::vector<std::string> arguments{"sweep", "--module", right, "gemm/bad"};
+    arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+    const ProgramEnd end = assay(arguments);
+    EXPECT_EQ(end.status, 4) << wrong[0] << end.output;
+  }
+  EXPECT_EQ(assay({"sweep", "--module", right}).status, 4);
+}
+
+}  // namespace
+}  // namespace assay
