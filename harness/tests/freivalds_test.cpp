@@ -276,6 +276,9 @@ TEST(Freivalds, WhatIsNotKnownToBeExactIsRefused) {
   EXPECT_NE(why("m=5,n=7,k=9,beta=2097152,dtype=f32,fill=integers", f32), "");  // 9 x 64 + 8 x 2^21
   EXPECT_EQ(why("m=5,n=7,k=9,beta=2097000,dtype=f32,fill=integers", f32), "");
   EXPECT_EQ(why("m=5,n=7,k=9,beta=16777217,dtype=f64,fill=integers", contract_in(ASSAY_ACC_F64)), "");
+  // 1 + 8 x 2^50 is no double: what was rounded down to 2^53 does not count as that.
+  EXPECT_NE(why("m=40,n=40,k=1,beta=1125899906842624,dtype=f64,fill=ones", contract_in(ASSAY_ACC_F64)), "");
+  EXPECT_EQ(why("m=40,n=40,k=1,beta=1125899906842623,dtype=f64,fill=ones", contract_in(ASSAY_ACC_F64)), "");
   // What stands between the sums and the output counts as well.
   Contract narrow = f32;
   narrow.arithmetic.split_k = 4;
