@@ -131,5 +131,57 @@ TEST(CudaJudge, ALargeProductIsVerifiedInSeconds) {
   for (const auto& [phase, seconds] : record.seconds) std::printf("  %s %.3f s\n", phase.c_str(), seconds);
 }
 
+std::string accuracy_of(const Record& record) {
+  const auto found =
+      std::find_if(record.checks.begin(), record.checks.end(), [](const auto& r) { return r.check == "accuracy"; });
+  return found == record.checks.end() ? "" : found->detail;
+}
+
+// Products of integers, by Freivalds: on the host and on the GPU, in a full examination and in a light look.
+TEST(CudaJudge, FreivaldsSaysTheSameOnTheGpuAndOnTheHost) {
+  const OpRegistry ops = make_op_registry();
+  const auto settings = [](int64_t elements_on_device) {
+    JudgeSettings all = settings_from(elements_on_device);
+    all.products_verified = 1;
+    return all;
+  };
+  JudgeClient on_gpu(settings(0)), on_host(settings(std::numeric_limits<int64_t>::max()));
+  const std::filesystem::path module = bad::kBuild / "modules" / "gemm_mma.so";
+  const KernelInfo kernel = on_gpu.load(module).at(0), there = on_host.load(module).at(0);
+  std::vector<Case> cases;
+  for (const char* fields :
+       {"m=33,n=29,k=47,dtype=bf16", "m=300,n=517,k=1000,ta=t,dtype=f16", "m=5,n=7,k=0,beta=1,dtype=f16",
+        "batch=3,m=15,n=17,k=33,tb=t,alpha=3,beta=-2,pad_a=3,pad_b=1,pad_c=5,dtype=bf16"}) {
+    cases.push_back(ops.parse_case("gemm:" + std::string(fields) + ",fill=sparse"));
+    const Record record = bad::concluded(on_gpu.check(kernel, cases.back()));
+    EXPECT_EQ(record.verdict, Verdict::pass) << bad::details(record);
+    EXPECT_NE(accuracy_of(record).find("Freivalds"), std::string::npos) << accuracy_of(record);
+    EXPECT_EQ(evidence(record), evidence(bad::concluded(on_host.check(there, cases.back())))) << fields;
+  }
+  cases.push_back(ops.parse_case("gemm:m=33,n=29,k=47,dtype=bf16"));  // no integers
+  for (JudgeClient* judge : {&on_gpu, &on_host}) {
+    const std::vector<Screened> screened = judge->screen(judge == &on_gpu ? kernel : there, cases);
+    ASSERT_EQ(screened.size(), cases.size());
+    for (size_t i = 0; i < cases.size(); ++i) {
+      EXPECT_EQ(screened[i].verdict, Verdict::pass) << screened[i].reason;
+      EXPECT_EQ(screened[i].refused, "");
+      EXPECT_EQ(screened[i].unverified.empty(), i + 1 < cases.size()) << screened[i].unverified;
+    }
+  }
+}
+
+TEST(CudaJudge, AVeryLargeProductOfIntegersIsVerifiedInLessThanASecond) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(bad::settings(Device::cuda, 20));
+  const KernelInfo kernel = judge.load(bad::kBuild / "modules" / "gemm_mma.so").at(0);
+  const Record record =
+      bad::concluded(judge.check(kernel, ops.parse_case("gemm:m=16384,n=16384,k=16384,dtype=bf16,fill=sparse")));
+  EXPECT_EQ(record.verdict, Verdict::pass) << bad::details(record);
+  EXPECT_NE(accuracy_of(record).find("T0 268435456"), std::string::npos) << accuracy_of(record);
+  EXPECT_NE(accuracy_of(record).find("Freivalds"), std::string::npos) << accuracy_of(record);
+  EXPECT_LT(record.seconds.at("oracle"), 1);
+  for (const auto& [phase, seconds] : record.seconds) std::printf("  %s %.3f s\n", phase.c_str(), seconds);
+}
+
 }  // namespace
 }  // namespace assay
