@@ -1,5 +1,8 @@
 #include "cli/job.h"
 
+#include <algorithm>
+#include <thread>
+
 #include "cli/paths.h"
 #include "gate/program.h"
 #include "measure/gpu.h"
@@ -61,6 +64,12 @@ RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, 
     }
   };
   return job;
+}
+
+int jobs_on(const std::string& device) {
+  constexpr unsigned kCoresAJob = 4, kMostJobs = 4;
+  if (device == "cpu") return 1;
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency() / kCoresAJob, 1u, kMostJobs));
 }
 
 Facts facts_of(const Options& options) {

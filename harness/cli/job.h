@@ -23,6 +23,9 @@ JudgeSettings limited(JudgeSettings settings, const Policy& policy);
 // All but what differs: recorded, start_judge, append, stop_asked, observer. Keeps references to its arguments.
 RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, const Goldens& goldens);
 
+// Cases to judge at once unless somebody says: on a CPU, whose cores kernels share, one.
+int jobs_on(const std::string& device);
+
 // Of this machine, and of the GPU where that is the run's device.
 Facts facts_of(const Options& options);
 // The fact that says what kernels of a target dispatch on.

@@ -1,6 +1,7 @@
 #include "cli/loaded.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "core/error.h"
 
@@ -69,7 +70,10 @@ Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::
   if (loaded.kernels.empty()) {
     throw UsageError(loaded.broken.empty() ? "the modules hold no kernel" : loaded.broken.front());
   }
-  loaded.start_judge = [judge, start] { return *judge ? std::move(*judge) : start(); };
+  // Judges are started by several threads, and this one belongs to the one that is here.
+  loaded.start_judge = [judge, start, here = std::this_thread::get_id()] {
+    return std::this_thread::get_id() == here && *judge ? std::move(*judge) : start();
+  };
   return loaded;
 }
 

@@ -35,6 +35,8 @@ void add_flags(CLI::App& app, unsigned groups, Options& o, Texts& texts) {
     app.add_option("--out", o.out, "folder of the run; default runs/<time>-<tier>");
     app.add_option("--shard", o.shard_text, "i/n: the i-th of n parts");
     app.add_option("--resume", o.resume, "continue that run as it was asked; repeats nothing recorded");
+    app.add_option("--jobs", o.jobs, "cases judged at once; default 1 on a CPU, on a GPU one for four cores, at most 4")
+        ->check(CLI::Range(1, 256));
   }
   if (groups & kBase) {
     auto* base = app.add_option("--base", o.base, "checkout of the base: its policy and goldens judge the change");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ struct Options {
   int64_t reseed = 0;            // added to every case's seed
   std::filesystem::path faults;  // of selftest: what harness/tests/mutants/build.py made; empty: mutants of the build
   int64_t innocent = 10000;      // kernel-cases without a fault, at least
-  int jobs = 1;                  // modules that selftest judges at a time, processes that sweep
+  std::optional<int> jobs;       // cases judged, modules of a selftest, parts of a sweep: at a time
   bool minimise = false;         // the least suite too
   std::string id;                // of repro and shrink
   double seconds = 60;           // that shrink may take, and a sweep of a kernel

@@ -139,6 +139,7 @@ RunFolder open_folder(const Options& options, const fs::path& out, bool goes_on,
 RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& folder) {
   const Options& options = setting.options;
   RunJob job = make_job(options, setting.policy, setting.plan, goldens);
+  job.jobs = options.jobs.value_or(jobs_on(options.device));
   job.recorded = folder.recorded();
   job.libraries = setting.loaded.libraries;
   job.sampling.samples_folder = fs::absolute(folder.samples());

@@ -56,7 +56,7 @@ class Errands {
       }
     };
     std::vector<std::thread> threads;
-    for (int i = 1; i < options_.jobs; ++i) threads.emplace_back(work);
+    for (int i = 1; i < options_.jobs.value_or(1); ++i) threads.emplace_back(work);
     work();
     for (std::thread& thread : threads) thread.join();
     return problems;
@@ -107,7 +107,9 @@ std::vector<std::string> common_arguments(const Options& options) {
           "--device",
           options.device,
           "--threads",
-          std::to_string(options.threads)};
+          std::to_string(options.threads),
+          "--jobs",
+          "1"};
 }
 
 Errand errand_of(const Options& options, const std::string& name, const std::set<std::string>& filters) {

@@ -73,13 +73,15 @@ std::vector<Sweep> sweep_here(const Options& options, const OpRegistry& ops, con
   return all;
 }
 
+int jobs_of(const Options& options) { return options.jobs.value_or(1); }
+
 // The command that sweeps part `job` (from 0).
 std::vector<std::string> command_of_job(const Options& options, int job) {
   std::vector<std::string> command = options.argv;
   command.insert(command.begin(), program("assay").string());
-  const int64_t share = options.shapes / options.jobs + (job < options.shapes % options.jobs ? 1 : 0);
+  const int64_t share = options.shapes / jobs_of(options) + (job < options.shapes % jobs_of(options) ? 1 : 0);
   if (options.shapes > 0) command.insert(command.end(), {"--shapes", std::to_string(std::max<int64_t>(share, 1))});
-  command.insert(command.end(), {"--json", "--jobs", "1", "--shard", fmt::format("{}/{}", job + 1, options.jobs)});
+  command.insert(command.end(), {"--json", "--jobs", "1", "--shard", fmt::format("{}/{}", job + 1, jobs_of(options))});
   return command;
 }
 
@@ -97,7 +99,7 @@ std::vector<Sweep> sweeps_of_job(const std::vector<std::string>& command) {
 }
 
 std::vector<Sweep> sweep_in_jobs(const Options& options, size_t kernels) {
-  std::vector<std::vector<Sweep>> parts(static_cast<size_t>(options.jobs));
+  std::vector<std::vector<Sweep>> parts(static_cast<size_t>(jobs_of(options)));
   std::vector<std::string> errors(parts.size());
   std::vector<std::jthread> threads;
   for (size_t job = 0; job < parts.size(); ++job) {
@@ -175,7 +177,7 @@ int exit_code_of(const std::vector<Sweep>& sweeps) {
 }  // namespace
 
 int sweep_command(const Options& options) {
-  if (options.jobs > 1 && options.shard.count > 1) {
+  if (jobs_of(options) > 1 && options.shard.count > 1) {
     throw UsageError("sweep: --jobs makes the parts itself; give either --jobs or --shard");
   }
   note_interrupts();
@@ -184,8 +186,8 @@ int sweep_command(const Options& options) {
   const Loaded loaded =
       load_modules(judge_process(settings_for(options, read_policy(trees.policy()))), module_files(options), ops);
   const std::vector<KernelInfo> kernels = kernels_asked_for(options, ops, loaded);
-  const std::vector<Sweep> sweeps =
-      options.jobs > 1 ? sweep_in_jobs(options, kernels.size()) : sweep_here(options, ops, kernels, loaded.start_judge);
+  const std::vector<Sweep> sweeps = jobs_of(options) > 1 ? sweep_in_jobs(options, kernels.size())
+                                                         : sweep_here(options, ops, kernels, loaded.start_judge);
   if (options.json) {
     print_document(sweeps);
   } else {

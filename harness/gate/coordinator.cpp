@@ -1,6 +1,11 @@
 #include "gate/coordinator.h"
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "gate/goldens.h"
@@ -18,29 +23,79 @@ void fail_check(Record& record, std::string_view check, const std::string& detai
   }
 }
 
+// The cases of a plan that have no record yet, handed out one by one, and what has become of them.
+class Desk {
+ public:
+  Desk(const RunJob& job, std::vector<const PlannedCase*> cases) : job_(job), cases_(std::move(cases)) {}
+  int size() const { return static_cast<int>(cases_.size()); }
+
+  // Null when none is left, when a stop was asked for and when another thread has failed.
+  const PlannedCase* next() {
+    const std::lock_guard lock(mutex_);
+    if (failure_ || next_ == cases_.size()) return nullptr;
+    if (job_.stop_asked()) {
+      stopped_ = true;
+      return nullptr;
+    }
+    const PlannedCase* planned = cases_[next_++];
+    if (job_.observer != nullptr) job_.observer->started(*planned);
+    return planned;
+  }
+
+  // The case in flight when a stop is asked for is dropped.
+  void take(const PlannedCase& planned, const Record& record) {
+    const std::lock_guard lock(mutex_);
+    if (job_.stop_asked()) {
+      stopped_ = true;
+      return;
+    }
+    job_.append(record);
+    if (job_.observer != nullptr) job_.observer->recorded(planned, record);
+  }
+
+  void judge_died(const PlannedCase& planned, const std::string& how) {
+    const std::lock_guard lock(mutex_);
+    if (job_.observer != nullptr) job_.observer->judge_died(planned, how);
+  }
+
+  void fail(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+  }
+
+  // Throws what a thread has thrown.
+  bool stopped() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    return stopped_;
+  }
+
+ private:
+  const RunJob& job_;
+  const std::vector<const PlannedCase*> cases_;
+  std::mutex mutex_;
+  size_t next_ = 0;
+  bool stopped_ = false;
+  std::exception_ptr failure_;
+};
+
+// One judge and the cases it takes from the desk.
 class Runner {
  public:
   explicit Runner(const RunJob& job) : job_(job) {}
 
-  RunEnding run() {
-    RunEnding ending;
-    for (const PlannedCase& planned : job_.plan->cases) {
-      if (job_.recorded.contains(planned.id)) continue;
-      if (job_.stop_asked()) {
-        ending.stopped = true;
-        break;
-      }
-      if (job_.observer != nullptr) job_.observer->started(planned);
-      const Record record = judged(planned);
-      if (job_.stop_asked()) {
-        ending.stopped = true;
-        break;
-      }
-      job_.append(record);
-      if (job_.observer != nullptr) job_.observer->recorded(planned, record);
+  void run(Desk& desk) {
+    desk_ = &desk;
+    while (const PlannedCase* planned = desk.next()) desk.take(*planned, judged(*planned));
+  }
+
+  std::vector<LoadedLibrary> libraries() {
+    if (!judge_) return {};
+    try {
+      return judge_->libraries();
+    } catch (const JudgeDied&) {
+      return {};  // run.json then lists none, which readers show as unknown
     }
-    if (judge_ && !ending.stopped) ending.libraries = libraries();
-    return ending;
   }
 
  private:
@@ -58,7 +113,7 @@ class Runner {
         loaded_.clear();
         deaths += (deaths.empty() ? "" : "; then: ") + std::string(e.what());
         if (job_.stop_asked()) break;
-        if (job_.observer != nullptr) job_.observer->judge_died(planned, e.what());
+        desk_->judge_died(planned, e.what());
       }
     }
     return error_record(planned, "the judge died twice over this case: " + deaths);
@@ -160,22 +215,49 @@ class Runner {
            job_.repro_arguments(job_.plan->kernel_of(planned));
   }
 
-  std::vector<LoadedLibrary> libraries() {
-    try {
-      return judge_->libraries();
-    } catch (const JudgeDied&) {
-      return {};  // run.json then lists none, which readers show as unknown
-    }
-  }
-
   const RunJob& job_;
+  Desk* desk_ = nullptr;
   std::unique_ptr<Judge> judge_;
   std::set<std::filesystem::path> loaded_;  // by judge_
 };
 
 }  // namespace
 
-RunEnding run_plan(const RunJob& job) { return Runner(job).run(); }
+RunEnding run_plan(const RunJob& job) {
+  std::vector<const PlannedCase*> together, alone;
+  for (const PlannedCase& planned : job.plan->cases) {
+    if (job.recorded.contains(planned.id)) continue;
+    (job.jobs > 1 && !planned.timed && !planned.large ? together : alone).push_back(&planned);
+  }
+  RunEnding ending;
+  std::mutex mutex;  // of ending.libraries
+  const auto work = [&](Runner& runner, Desk& desk, bool is_last) {
+    try {
+      runner.run(desk);
+      if (!is_last || desk.stopped()) return;
+      const std::vector<LoadedLibrary> seen = runner.libraries();
+      const std::lock_guard lock(mutex);
+      ending.libraries.insert(ending.libraries.end(), seen.begin(), seen.end());
+    } catch (...) {
+      desk.fail(std::current_exception());
+    }
+  };
+  Runner runner(job);
+  Desk first(job, std::move(together)), last(job, std::move(alone));
+  {
+    std::vector<std::jthread> helpers;
+    for (int i = 1; i < std::min(job.jobs, first.size()); ++i) {
+      helpers.emplace_back([&] {
+        Runner helper(job);
+        work(helper, first, true);
+      });
+    }
+    work(runner, first, false);
+  }
+  if (!first.stopped()) work(runner, last, true);
+  ending.stopped = first.stopped() || last.stopped();
+  return ending;
+}
 
 std::vector<std::string> reconcile(const Plan& plan, const std::set<std::string>& recorded) {
   std::set<std::string> planned;

@@ -1,6 +1,9 @@
 // Carries out a plan: asks the judge about each (kernel, case) that has no record yet, applies goldens and known
 // issues, times what passed, and hands each record on as it completes. Touches no kernel and no device.
 //
+// With several jobs as many judges are at work at once, each on a case of its own. What asks for a machine of its own
+// comes last, one case after another: what is timed, and what takes much memory.
+//
 // A judge that dies is replaced and its case repeated once; a second death makes the record an `error`. When a stop is
 // asked for, the case in flight is dropped, so that whatever the interruption did to it is never recorded.
 #pragma once
@@ -28,6 +31,7 @@ class RunObserver {
 struct RunJob {
   const Plan* plan = nullptr;
   const Policy* policy = nullptr;
+  int jobs = 1;                          // judges at work at once
   std::set<std::string> recorded;        // kernel ids that have a record already
   std::vector<LoadedLibrary> libraries;  // that the modules brought: known issues may be of some alone
   Facts environment;                     // or of some processors
@@ -36,11 +40,11 @@ struct RunJob {
   std::string program = "assay";  // as it was called: repro lines begin with it
   // What follows the id in a repro line of that kernel: " --module ..." for a foreign one.
   std::function<std::string(const KernelInfo&)> repro_arguments = [](const KernelInfo&) { return std::string(); };
-  StartJudge start_judge;
+  StartJudge start_judge;  // this and the next two are called from several threads where there are several jobs
   std::function<void(const KernelInfo&, Record&)> apply_goldens;  // adds the results of the golden checks
-  std::function<void(const Record&)> append;
   std::function<bool()> stop_asked = [] { return false; };
-  RunObserver* observer = nullptr;  // may be null
+  std::function<void(const Record&)> append;  // one call at a time, as each of the observer
+  RunObserver* observer = nullptr;            // may be null
 };
 
 struct RunEnding {

@@ -83,6 +83,19 @@ void add_spared(std::vector<Candidate>& candidates, const std::vector<Candidate>
   }
 }
 
+// The judge's copies and what an oracle says of each element take several times this.
+bool is_large(const Op& op, const Case& c) {
+  constexpr double kLarge = 256 << 20;
+  double bytes = 0;
+  try {
+    for (const TensorSpec& tensor : op.tensors(c)) {
+      bytes += static_cast<double>(tensor.span_elements()) * static_cast<double>(size_of(tensor.dtype));
+    }
+  } catch (const UsageError&) {  // the judge says so too, in its record
+  }
+  return bytes > kLarge;
+}
+
 }  // namespace
 
 bool Shard::holds(const std::string& kernel_id) const {
@@ -146,7 +159,7 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
       if (candidate.spared) {
         ++left_out;
       } else {
-        plan.cases.push_back({k, c, id, candidate.timed});
+        plan.cases.push_back({k, c, id, candidate.timed, is_large(ops.named(kernel.op), c)});
       }
     }
     if (left_out > 0) plan.left_out.push_back({name, left_out, std::string(name_of(lighter->cases)), lighter->reason});

@@ -42,6 +42,7 @@ struct PlannedCase {
   Case c;
   std::string id;      // kernel id
   bool timed = false;  // sampled once it has passed
+  bool large = false;  // takes so much memory that no other is to be judged at the same time
 };
 
 struct Plan {

@@ -23,8 +23,9 @@ inline constexpr Row kCudaRows[] = {
     Row{"write_past_workspace", Verdict::memory, "workspace: byte +100"},
     Row{"last_unwritten", Verdict::memory, "unwritten"}, Row{"do_nothing", Verdict::memory, "unwritten"},
     Row{"unchecked_launch", Verdict::memory, "unwritten"}, Row{"scribble_input", Verdict::memory, "inputs"},
-    Row{"leak", Verdict::memory, "the device's memory"}, Row{"device_assert", Verdict::crashed, "CUDA_ERROR_ASSERT"},
-    Row{"trap", Verdict::crashed, "lost its device"}, Row{"misaligned", Verdict::crashed, "MISALIGNED_ADDRESS"},
+    Row{"leak", Verdict::memory, "of the device's memory in use"},
+    Row{"device_assert", Verdict::crashed, "CUDA_ERROR_ASSERT"}, Row{"trap", Verdict::crashed, "lost its device"},
+    Row{"misaligned", Verdict::crashed, "MISALIGNED_ADDRESS"},
     Row{"synchronise", Verdict::contract,
         "asynchronous: launch does not return while the work before it is held back: "
         "it waits"},

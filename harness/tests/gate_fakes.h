@@ -1,11 +1,17 @@
 // Ops, kernels and a judge that need no processes: what the tests of gate/ plan and run with.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -46,7 +52,12 @@ class FakeOp : public Op {
     if (tier == Tier::smoke) return {};
     return {make({{"m", "3"}, {"n", "2"}, {"dtype", "f32"}}), make({{"m", "70000"}, {"n", "1"}, {"dtype", "f32"}})};
   }
-  std::vector<TensorSpec> own_tensors(const Case&) const override { return {}; }
+  // From ci on a device's m=70000 is large.
+  std::vector<TensorSpec> own_tensors(const Case& c) const override {
+    const int64_t wide = c.integer("m") == 70000 ? 1000 : 1;
+    const std::vector<int64_t> shape{c.integer("m"), c.integer("n") * wide};
+    return {{.name = "x", .dtype = DType::f32, .shape = shape, .strides = {shape[1], 1}}};
+  }
   std::vector<Reference> oracle(const Case&, std::span<const TensorView>, int) const override { return {}; }
   Bounds bounds(const Case&, const Contract&, const Reference&) const override { return {}; }
   std::string cap_violation(const Contract&) const override { return ""; }
@@ -86,6 +97,10 @@ inline std::vector<CheckResult> all_checks_passed() {
 
 // What the judges of one run do, and what they were asked. Outlives them.
 struct JudgeScript {
+  std::mutex mutex;  // of all that follows: judges are asked from several threads
+  int at_work = 0, most_at_work = 0;
+  int patience_ms = 0;  // that a case waits for company
+  std::set<std::string> judged_alone;
   std::map<std::string, std::pair<std::string, std::string>> fails;  // kernel id -> check, detail
   std::map<std::string, int> deaths;                                 // kernel id -> times it kills the judge
   std::map<std::string, int> deaths_in_sample;
@@ -101,8 +116,12 @@ struct JudgeScript {
 
 class FakeJudge : public Judge {
  public:
-  explicit FakeJudge(JudgeScript& script) : script_(&script) { ++script.started; }
+  explicit FakeJudge(JudgeScript& script) : script_(&script) {
+    const std::lock_guard lock(script.mutex);
+    ++script.started;
+  }
   std::vector<KernelInfo> load(const std::filesystem::path& module) override {
+    const std::lock_guard lock(script_->mutex);
     if (script_->failing_loads-- > 0) throw UsageError("the worker died by SIGKILL");
     std::vector<KernelInfo> kernels;
     for (KernelInfo kernel : fake_kernels()) {
@@ -116,6 +135,9 @@ class FakeJudge : public Judge {
   std::vector<LoadedLibrary> libraries() override { return {{"/lib/libm.so.6", "2.36", "abcd"}}; }
 
   Record check(const KernelInfo& kernel, const Case& c) override {
+    begin(c.kernel_id(kernel.name));
+    const std::lock_guard lock(script_->mutex);
+    --script_->at_work;
     Record record;
     record.kernel_id = c.kernel_id(kernel.name);
     if (!loaded_.contains(kernel.module)) throw Error("no kernel was loaded from " + kernel.module.string());
@@ -157,12 +179,29 @@ class FakeJudge : public Judge {
 
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan&, Record& record) override {
     const std::string id = c.kernel_id(kernel.name);
+    const std::lock_guard lock(script_->mutex);
+    EXPECT_EQ(script_->at_work, 0) << id << " is timed while others are judged";
     script_->sampled.push_back(id);
     if (script_->deaths_in_sample[id]-- > 0) throw JudgeDied("signal 11");
     if (!script_->no_latency.contains(id)) record.latency.push_back({.metric = "warm", .samples = 3, .p50_us = 5});
   }
 
  private:
+  // With several judges, until another is at work too or enough time has passed for one to come.
+  void begin(const std::string& id) {
+    {
+      const std::lock_guard lock(script_->mutex);
+      script_->most_at_work = std::max(script_->most_at_work, ++script_->at_work);
+    }
+    for (int i = 0; i < script_->patience_ms; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const std::lock_guard lock(script_->mutex);
+      if (script_->at_work > 1) return;
+    }
+    const std::lock_guard lock(script_->mutex);
+    script_->judged_alone.insert(id);
+  }
+
   JudgeScript* script_;
   std::set<std::filesystem::path> loaded_;
 };

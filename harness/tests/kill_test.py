@@ -1,5 +1,6 @@
-"""Kills the coordinator, the judge or a worker with SIGKILL at random moments of a real run, resumes where that is
-needed, and demands that no recorded result is lost or changed, none is repeated, and no process is left behind.
+"""Kills the coordinator, a judge or a worker with SIGKILL at random moments of a real run of one or three judges,
+resumes it where needed, and demands that no recorded result is lost, changed or
+repeated, and no process left behind.
 
     kill_test.py BUILD_FOLDER [--moments N] [--seed S]
 """
@@ -95,7 +96,8 @@ def one_kill(
 ) -> bool:
     """True when the victim was there to be killed."""
     run = folder / "run"
-    process = start(assay, *FILTER, "--out", str(run))
+    asked = [*FILTER, "--jobs", str(choose.choice((1, 3)))]
+    process = start(assay, *asked, "--out", str(run))
     time.sleep(moment)
     seen: set[int] = {process.pid, *descendants(process.pid)}
     pid = victim_pid(victim, process.pid, choose)
@@ -105,7 +107,7 @@ def one_kill(
         process.wait()
         before = lines(run)
     if victim == "coordinator" and hit:
-        resumed = start(assay, *FILTER, *(["--resume", str(run)] if run.exists() else ["--out", str(run)]))
+        resumed = start(assay, *asked, *(["--resume", str(run)] if run.exists() else ["--out", str(run)]))
         output, _ = resumed.communicate(timeout=120)
         code = resumed.returncode
     else:

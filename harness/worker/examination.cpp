@@ -22,7 +22,7 @@ constexpr int kCrowdedLaunches = 20;
 // What steady launches may gain in all before it counts as growth: bookkeeping of threads that start late.
 constexpr int64_t kHeapSlack = 64 << 10;
 constexpr int64_t kResidentSlack = 16 << 20;
-constexpr int64_t kDeviceSlack = 16 << 20;  // others may take memory at that moment: most launches must grow it
+constexpr int64_t kDeviceSlack = 16 << 20;
 // As kStaleSeed, far from others.
 constexpr uint64_t kPerturbedSeed = 7000001;
 
@@ -182,7 +182,7 @@ class Examination : public Steps {
     const int64_t resident = static_cast<int64_t>(own_memory(court_.first->pid())) - resident_at_start;
     sheet_.record.resident_growth_bytes = resident;
     if (on_device.is_steady() && device_grows_again(trial, kLaunches)) {
-      sheet_.set("growth", Outcome::fail, "over " + std::to_string(kLaunches) + " launches " + on_device.text());
+      sheet_.set("growth", Outcome::fail, on_device.text());
     } else if (grown > kHeapSlack || resident > kResidentSlack || (grown > 0 && growing > kLaunches / 2)) {
       sheet_.set("growth", Outcome::fail,
                  "over " + std::to_string(kLaunches) + " launches the heap grew by " + std::to_string(grown) +
@@ -199,19 +199,19 @@ class Examination : public Steps {
     sheet_.set("same-content", Outcome::not_applicable, "repeated launches differ already");
   }
 
-  // Of the device's memory in use, which is everybody's: most launches must grow it.
+  // Of the device's memory in use, which is everybody's: what others take or give back at a time is no median.
   struct DeviceGrowth {
-    int launches = 0, growing = 0;
-    int64_t bytes = 0;
-    void add(int64_t of_launch) {
-      ++launches;
-      if (of_launch > 0) ++growing;
-      bytes += of_launch;
+    std::vector<int64_t> of_launch;
+    void add(int64_t bytes) { of_launch.push_back(bytes); }
+    int64_t median() const {
+      std::vector<int64_t> sorted = of_launch;
+      const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);  // the lower of two
+      std::nth_element(sorted.begin(), middle, sorted.end());
+      return *middle;
     }
-    bool is_steady() const { return bytes > kDeviceSlack && growing > launches / 2; }
+    bool is_steady() const { return median() * static_cast<int64_t>(of_launch.size()) > kDeviceSlack; }
     std::string text() const {
-      return "the device's memory in use grew " + std::to_string(growing) + " times, by " + std::to_string(bytes) +
-             " bytes";
+      return "a launch leaves " + std::to_string(median()) + " bytes more of the device's memory in use";
     }
   };
 

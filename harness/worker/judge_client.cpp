@@ -1,7 +1,10 @@
 #include "worker/judge_client.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "core/error.h"
@@ -14,11 +17,21 @@ namespace assay {
 
 using nlohmann::json;
 
+namespace {
+
+// A judge and whatever comes of it know whose they are by this.
+constexpr const char* kMark = "ASSAY_JUDGE";
+
+}  // namespace
+
 struct JudgeClient::Impl {
-  explicit Impl(const JudgeSettings& settings) : others(own_children()) {
+  explicit Impl(const JudgeSettings& settings)
+      : others(own_children()),
+        mark(fmt::format("{}-{}", fmt::ptr(this), std::chrono::steady_clock::now().time_since_epoch().count())) {
     adopt_orphans();
     process.emplace(ProcessSettings{.program = settings.judge_program.string(),
                                     .arguments = {std::to_string(::getpid())},
+                                    .environment = {{kMark, mark}},
                                     .capture_output = false});
     json hello = settings_to_json(settings);
     hello["do"] = "settings";
@@ -27,10 +40,15 @@ struct JudgeClient::Impl {
 
   ~Impl() { end(); }
 
-  // A judge that is killed sets its workers free, and what they have started.
+  // A judge that is killed sets its workers free, and what they have started. Another judge's and what was there before
+  // are spared; what bears no mark has put it away, and is ended by the first.
   void end() {
     process->kill();
-    end_children(others);
+    end_children([this](pid_t pid) {
+      if (std::find(others.begin(), others.end(), pid) != others.end() || is_before_or_after_its_work(pid)) return true;
+      const std::string whose = given_variable(pid, kMark);
+      return !whose.empty() && whose != mark;
+    });
   }
 
   json ask(const json& message) {
@@ -45,7 +63,8 @@ struct JudgeClient::Impl {
     }
   }
 
-  std::vector<pid_t> others;  // children of this process before there was a judge
+  std::vector<pid_t> others;  // children of this process before there was this judge
+  std::string mark;
   std::optional<Process> process;
 };
 

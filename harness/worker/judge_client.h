@@ -1,7 +1,7 @@
 // The coordinator's end of a judge: starts the judge process, asks it questions one at a time, and reads its answers.
-// The coordinator itself touches no kernel and no device. One judge a device; it starts and replaces its workers
-// itself. With the judge ends whatever it leaves: a process has one judge at a time, and starts nothing else meanwhile
-// that should outlive it.
+// The coordinator itself touches no kernel and no device. A judge starts and replaces its workers itself. With the
+// judge ends whatever it leaves, by the mark that it and all it starts were given; a process that has several judges
+// starts nothing else meanwhile that should outlive them. A judge belongs to the thread that made it, and ends with it.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "core/error.h"
@@ -109,12 +111,35 @@ void end_stray_process(pid_t pid) {
 
 std::vector<pid_t> own_children() { return children_of(::getpid()); }
 
-void end_children(const std::vector<pid_t>& spared) {
+bool is_before_or_after_its_work(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(in, stat);
+  const size_t name_ends = stat.rfind(')');
+  if (name_ends != std::string::npos && stat.compare(name_ends, 3, ") Z") == 0) return true;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error);
+  return !error && program == std::filesystem::read_symlink("/proc/self/exe");
+}
+
+std::string given_variable(pid_t pid, std::string_view name) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  for (std::string entry; std::getline(in, entry, '\0');) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+void end_children(const std::function<bool(pid_t)>& is_spared) {
+  std::set<pid_t> ended;
   for (int round = 0; round < 5000; ++round) {
     std::vector<pid_t> children = own_children();
-    std::erase_if(children, [&](pid_t pid) { return std::find(spared.begin(), spared.end(), pid) != spared.end(); });
+    std::erase_if(children, [&](pid_t pid) { return !ended.contains(pid) && is_spared(pid); });
     if (children.empty()) return;
     for (const pid_t child : children) {
+      ended.insert(child);
       ::kill(child, SIGKILL);
       ::waitpid(child, nullptr, WNOHANG);  // what it leaves comes here before it can be reaped, and is seen next time
     }

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,9 +87,14 @@ std::vector<pid_t> stray_processes(pid_t of_process, const std::vector<pid_t>& e
 void end_stray_process(pid_t pid);
 
 // Kills and reaps whatever this process has for children, those it adopts meanwhile included, until there are none or,
-// for one that does not die, some seconds have passed. The children in `spared` stay.
-void end_children(const std::vector<pid_t>& spared = {});
+// for one that does not die, some seconds have passed. Those of which `is_spared` stay.
+void end_children(const std::function<bool(pid_t)>& is_spared = [](pid_t) { return false; });
 std::vector<pid_t> own_children();
+
+// Of a child of this process: it has begun nothing of its own yet, or has ended and waits for whoever started it.
+bool is_before_or_after_its_work(pid_t pid);
+// What a process was given as an environment variable when it began; empty: nothing, or not to be known.
+std::string given_variable(pid_t pid, std::string_view name);
 
 // What orphaned processes below this one come to is this one: nothing that a kernel starts is lost from sight.
 void adopt_orphans();
