@@ -1,6 +1,5 @@
 """Kills the coordinator, a judge or a worker with SIGKILL at random moments of a real run of one or three judges,
-resumes it where needed, and demands that no recorded result is lost, changed or
-repeated, and no process left behind.
+resumes it where needed, and demands that no recorded result is lost, changed or repeated, and no process left behind.
 
     kill_test.py BUILD_FOLDER [--moments N] [--seed S]
 """
