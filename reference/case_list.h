@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/draw.h"
 #include "core/op.h"
 
 namespace assay {
@@ -46,29 +47,5 @@ inline const std::vector<int64_t>& edge_sizes() {
                                            17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
   return kSizes;
 }
-
-// Shapes drawn independently, the same on every machine (SplitMix64).
-class Draw {
- public:
-  explicit Draw(uint64_t seed) : state_(seed) {}
-  uint64_t below(uint64_t end) {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (z ^ (z >> 31)) % end;
-  }
-  // 1 to 2^bits - 1, each binade as likely as the others.
-  int64_t log_uniform(int bits) {
-    const uint64_t binade = uint64_t{1} << below(static_cast<uint64_t>(bits));
-    return static_cast<int64_t>(binade + below(binade));
-  }
-  template <class T>
-  const T& one_of(const std::vector<T>& choices) {
-    return choices[below(choices.size())];
-  }
-
- private:
-  uint64_t state_;
-};
 
 }  // namespace assay

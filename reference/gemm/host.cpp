@@ -87,7 +87,8 @@ Reference evaluate(const Case& c, std::span<const TensorView> tensors, int threa
   Reference reference{.tensor = "c", .dtype = dtype};
   for (auto* part : {&reference.hi, &reference.lo, &reference.e_ref}) part->resize(elements);
   reference.conditions.assign(kConditions, std::vector<double>(elements));
-  const bool parallel = threads > 1 && m * n * std::max<int64_t>(k, 16) > kWorthThreads;
+  const int64_t columns = std::min(n, kPanel);  // of a panel, which a region is about
+  const bool parallel = threads > 1 && m * columns * std::max<int64_t>(k, 16) > kWorthThreads;
   const int64_t depth = scalars.reads_products() ? k : 0;
 
   std::vector<double> a(static_cast<size_t>(m * depth));

@@ -38,7 +38,8 @@ Reference evaluate(const Case& c, std::span<const TensorView> tensors, int threa
   for (auto* part : {&reference.hi, &reference.lo, &reference.e_ref}) part->resize(elements);
   reference.conditions.assign(kConditions, std::vector<double>(elements));
   if (elements == 0) return reference;
-  const bool parallel = threads > 1 && m * n * std::max<int64_t>(k, 16) > kWorthThreads;
+  const int64_t columns = std::min(n, kPanel);  // of a panel, which a region is about
+  const bool parallel = threads > 1 && m * columns * std::max<int64_t>(k, 16) > kWorthThreads;
 
   std::vector<int32_t> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(kPanel * k));
   for (int64_t i = 0; i < m * k; ++i) {
