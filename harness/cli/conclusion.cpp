@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "gate/fingerprints.h"
 #include "gate/plan.h"
+#include "gate/program.h"
 #include "gate/summary.h"
 #include "record/json_text.h"
 #include "record/verdict.h"
@@ -87,6 +88,13 @@ void print_text(const Conclusion& conclusion, bool explain) {
   if (conclusion.budget_seconds > 0 && conclusion.wall_seconds > conclusion.budget_seconds) {
     fmt::print("over the tier's budget of {}\n", print_duration(conclusion.budget_seconds));
   }
+  if (conclusion.fuzz) fmt::print("{}\n", fuzz_text(*conclusion.fuzz));
+  if (conclusion.found > 0) {
+    fmt::print("{} found, in {}; to have every kernel judged by them from now on: {} golden update --run {}\n",
+               conclusion.found == 1 ? "1 case" : fmt::format("{} cases", conclusion.found),
+               (conclusion.run / kFoundFolder).string(), shell_word(conclusion.program),
+               shell_quoted(conclusion.run.string()));
+  }
   if (!conclusion.report.empty()) fmt::print("report: {}\n", conclusion.report.string());
   fmt::print("run: {}\n{}exit {}: {}{}\n", conclusion.run.string(),
              conclusion.exit_code == 0 ? palette.good : palette.bad, conclusion.exit_code,
@@ -125,20 +133,31 @@ void print_json(const Conclusion& conclusion) {
   for (const auto& [kernel, lacking] : summary.not_available) {
     not_available.push_back({{"kernel", kernel}, {"cases", lacking.first}, {"lacks", lacking.second}});
   }
-  const nlohmann::json document = {{"run", conclusion.run.string()},
-                                   {"report", conclusion.report.string()},
-                                   {"exit_code", conclusion.exit_code},
-                                   {"records", summary.records},
-                                   {"timed", summary.timed},
-                                   {"seconds", conclusion.wall_seconds},
-                                   {"seconds_by_phase", summary.seconds},
-                                   {"verdicts", verdicts},
-                                   {"not_rigorous", coverage},
-                                   {"failures", failures},
-                                   {"findings", findings},
-                                   {"fingerprints", fingerprints},
-                                   {"not_available", not_available},
-                                   {"left_out", left_out}};
+  nlohmann::json document = {{"run", conclusion.run.string()},
+                             {"report", conclusion.report.string()},
+                             {"exit_code", conclusion.exit_code},
+                             {"records", summary.records},
+                             {"timed", summary.timed},
+                             {"seconds", conclusion.wall_seconds},
+                             {"seconds_by_phase", summary.seconds},
+                             {"verdicts", verdicts},
+                             {"not_rigorous", coverage},
+                             {"failures", failures},
+                             {"findings", findings},
+                             {"fingerprints", fingerprints},
+                             {"not_available", not_available},
+                             {"left_out", left_out}};
+  if (conclusion.fuzz) {
+    const FuzzSummary& fuzz = *conclusion.fuzz;
+    document["fuzz"] = {{"seed", fuzz.seed},
+                        {"drawn", fuzz.drawn},
+                        {"judged", fuzz.judged},
+                        {"refused", fuzz.refused},
+                        {"failed", fuzz.failed},
+                        {"keys", fuzz.keys},
+                        {"keys_beyond_listed", fuzz.keys_beyond_listed},
+                        {"found", conclusion.found}};
+  }
   fmt::print("{}\n", assay::print_json(document, 1));
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "gate/fuzz.h"
 #include "record/fingerprint.h"
 #include "record/record.h"
 #include "record/run_json.h"
@@ -17,11 +19,14 @@ struct Conclusion {
   std::vector<Finding> findings;
   std::vector<LeftOut> left_out;
   std::vector<Fingerprint> fingerprints;
+  std::optional<FuzzSummary> fuzz;  // of a run whose cases were drawn
+  int64_t found = 0;                // cases that it left to be stored
   bool findings_approved = false;
   int exit_code = 0;
-  int64_t records_before = 0;  // made before this was resumed
-  double wall_seconds = 0;     // of the others
-  double budget_seconds = 0;   // of the tier; 0: none applies
+  int64_t records_before = 0;     // made before this was resumed
+  double wall_seconds = 0;        // of the others
+  double budget_seconds = 0;      // of the tier; 0: none applies
+  std::string program = "assay";  // as it was called
   std::filesystem::path run;
   std::filesystem::path report;  // the page to open; empty: none
 };

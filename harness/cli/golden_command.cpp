@@ -1,5 +1,6 @@
 // golden verify | diff | update. Without --run it is about truth goldens, which the oracles here recompute; with --run
-// about the observed goldens of its kernels' platforms, which are that run's own records.
+// about the observed goldens of its kernels' platforms, which are that run's own records; of a run whose cases were
+// drawn (check --fuzz), about what it found.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "cli/progress.h"
 #include "core/error.h"
 #include "gate/filter.h"
+#include "gate/fuzz.h"
 #include "gate/plan.h"
 #include "gate/record_libraries.h"
 #include "golden/update.h"
@@ -47,10 +49,26 @@ std::vector<Filter> case_filters(const Options& options, const OpRegistry& ops) 
   return filters;
 }
 
+std::map<std::string, TruthFile> truths_of(const OpRegistry& ops, const std::vector<Case>& cases, int threads) {
+  size_t computed = 0;
+  const bool terminal = is_terminal(stderr);
+  const auto progress = [&](const TruthProgress& now) {
+    computed = now.total;
+    if (terminal) fmt::print(stderr, "\r\033[K{}/{}  {:.60}", now.done, now.total, now.next);
+  };
+  std::map<std::string, TruthFile> truths = compute_truths(ops, cases, threads, progress);
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  const auto recomputed =
+      std::count_if(truths.begin(), truths.end(), [](const auto& op) { return !op.second.cases.empty(); });
+  fmt::print("{} truths of {} ops recomputed\n", computed, recomputed);
+  return truths;
+}
+
 std::vector<GoldenChange> truth_changes(const Options& options, const std::filesystem::path& folder) {
   const OpRegistry ops = make_op_registry();
   const std::vector<Filter> filters = case_filters(options, ops);
-  std::vector<Case> cases = every_case(ops, read_bench(source_root(options) / "ci" / "policy", ops));
+  std::vector<Case> cases = every_case(ops, read_bench(source_root(options) / "ci" / "policy", ops),
+                                       without_why(read_stored_cases(folder / "cases", ops)));
   std::erase_if(cases, [&](const Case& c) {
     KernelInfo oracle;
     oracle.op = c.op();
@@ -59,18 +77,22 @@ std::vector<GoldenChange> truth_changes(const Options& options, const std::files
     return !filters.empty() && std::none_of(filters.begin(), filters.end(), matches);
   });
   if (cases.empty()) throw UsageError("golden: the filters match no case of any tier or of the bench");
-  size_t computed = 0;
-  const bool terminal = is_terminal(stderr);
-  const auto progress = [&](const TruthProgress& now) {
-    computed = now.total;
-    if (terminal) fmt::print(stderr, "\r\033[K{}/{}  {:.60}", now.done, now.total, now.next);
-  };
-  const std::map<std::string, TruthFile> truths = compute_truths(ops, cases, options.threads, progress);
-  if (terminal) fmt::print(stderr, "\r\033[K");
-  const auto recomputed =
-      std::count_if(truths.begin(), truths.end(), [](const auto& op) { return !op.second.cases.empty(); });
-  fmt::print("{} truths of {} ops recomputed\n", computed, recomputed);
-  return plan_truth_update(folder / "truth", truths, filters.empty() ? Extent::complete : Extent::partial);
+  const Extent extent = filters.empty() ? Extent::complete : Extent::partial;
+  return plan_truth_update(folder / "truth", truths_of(ops, cases, options.threads), extent);
+}
+
+// What a run found, to be judged for good, with its truth.
+std::vector<GoldenChange> found_changes(const Options& options, const std::filesystem::path& folder) {
+  const OpRegistry ops = make_op_registry();
+  const std::vector<StoredCase> found = read_stored_cases(options.run_folder / kFoundFolder, ops);
+  std::map<std::string, std::string> why_by_case;
+  for (const StoredCase& one : found) why_by_case[one.c.id()] = one.why;
+  std::vector<GoldenChange> changes = plan_cases_update(folder, why_by_case);
+  const auto truths = truths_of(ops, without_why(found), options.threads);
+  for (GoldenChange& change : plan_truth_update(folder / "truth", truths, Extent::partial)) {
+    changes.push_back(std::move(change));
+  }
+  return changes;
 }
 
 // A whole ci gate of the tree's own kernels says everything there is on its platform; any other run leaves the lines it
@@ -143,6 +165,7 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
     }
     return found->second;
   };
+  if (run.asked.tier == kFuzzTier) return found_changes(options, folder);
   const std::vector<Fingerprint> fingerprints = read_fingerprints(options.run_folder);
   const std::vector<Record> records = read_records(options.run_folder);
   require_whole(options.run_folder, run, records);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "cli/interrupt.h"
 #include "cli/paths.h"
+#include "core/error.h"
 #include "gate/program.h"
 #include "measure/gpu.h"
 
@@ -70,6 +72,19 @@ int jobs_on(const std::string& device) {
   constexpr unsigned kCoresAJob = 4, kMostJobs = 4;
   if (device == "cpu") return 1;
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency() / kCoresAJob, 1u, kMostJobs));
+}
+
+Record judge_one(const Options& options, const Policy& policy, const Plan& plan, const Goldens& goldens,
+                 const Loaded& loaded, const StartJudge& start) {
+  std::vector<Record> records;
+  RunJob job = make_job(options, policy, plan, goldens);
+  job.libraries = loaded.libraries;
+  job.start_judge = start;
+  job.append = [&](const Record& record) { records.push_back(record); };
+  job.stop_asked = [] { return interrupt_signal() != 0; };
+  if (run_plan(job).stopped) return {};
+  if (records.size() != 1) throw Error(std::to_string(records.size()) + " records of one case");
+  return std::move(records[0]);
 }
 
 Facts facts_of(const Options& options) {

@@ -26,6 +26,10 @@ RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, 
 // Cases to judge at once unless somebody says: on a CPU, whose cores kernels share, one.
 int jobs_on(const std::string& device);
 
+// The record of the one case that `plan` has; of no meaning where interrupt_signal() says that it was cut short.
+Record judge_one(const Options& options, const Policy& policy, const Plan& plan, const Goldens& goldens,
+                 const Loaded& loaded, const StartJudge& start);
+
 // Of this machine, and of the GPU where that is the run's device.
 Facts facts_of(const Options& options);
 // The fact that says what kernels of a target dispatch on.

@@ -9,6 +9,7 @@
 #include "cli/paths.h"
 #include "core/error.h"
 #include "gate/filter.h"
+#include "golden/stored_cases.h"
 #include "record/json.h"
 #include "record/json_text.h"
 #include "record/verdict.h"
@@ -125,7 +126,9 @@ int list_command(const Options& options) {
   }
   std::vector<std::string> cases;
   if (options.list_cases) {
-    const Plan plan = make_plan(ops, loaded.kernels, {}, plan_request(options));
+    PlanRequest request = plan_request(options);
+    request.stored = without_why(read_stored_cases(source_root(options) / "golden" / "cases", ops));
+    const Plan plan = make_plan(ops, loaded.kernels, {}, request);
     for (const PlannedCase& planned : plan.cases) cases.push_back(planned.id);
   }
   if (options.json) {

@@ -41,51 +41,6 @@ Case case_named(const Options& options, const OpRegistry& ops, const std::vector
   return *filter.exact();
 }
 
-// A judge that outlives the run it is given to, and is given to the next one unless it died.
-class Lent : public Judge {
- public:
-  explicit Lent(std::shared_ptr<std::unique_ptr<Judge>> judge) : judge_(std::move(judge)) {}
-  std::vector<KernelInfo> load(const std::filesystem::path& module) override {
-    return unless_it_dies([&] { return (*judge_)->load(module); });
-  }
-  Record check(const KernelInfo& kernel, const Case& c) override {
-    return unless_it_dies([&] { return (*judge_)->check(kernel, c); });
-  }
-  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
-    return unless_it_dies([&] { return (*judge_)->screen(kernel, cases); });
-  }
-  Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
-    return unless_it_dies([&] { return (*judge_)->probe(kernel, c, output, fresh); });
-  }
-  Contract plan_contract(const KernelInfo& kernel, const Case& c) override {
-    return unless_it_dies([&] { return (*judge_)->plan_contract(kernel, c); });
-  }
-  void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) override {
-    unless_it_dies([&] { (*judge_)->sample(kernel, c, plan, record); });
-  }
-  std::vector<LoadedLibrary> libraries() override { return {}; }  // those of loading are known
-
- private:
-  template <class Ask>
-  std::invoke_result_t<Ask> unless_it_dies(const Ask& ask) {
-    try {
-      return ask();
-    } catch (const JudgeDied&) {
-      judge_->reset();
-      throw;
-    }
-  }
-  std::shared_ptr<std::unique_ptr<Judge>> judge_;
-};
-
-StartJudge lending(StartJudge start) {
-  auto judge = std::make_shared<std::unique_ptr<Judge>>();
-  return [start = std::move(start), judge] {
-    if (*judge == nullptr) *judge = start();
-    return std::make_unique<Lent>(judge);
-  };
-}
-
 Loaded load(const Options& options, const Policy& policy, const OpRegistry& ops) {
   note_interrupts();
   return load_modules(judge_process(limited(judge_settings(options), policy)), module_files(options), ops);
@@ -111,15 +66,7 @@ Record OneCase::judge(const Case& c) const {
   request.filters = {options.id};
   const Plan plan = make_plan(ops_, loaded_.kernels, {}, request);
   goldens_.require_truth(trees_.ops_with_truth(plan));
-  std::vector<Record> records;
-  RunJob job = make_job(options, policy_, plan, goldens_);
-  job.libraries = loaded_.libraries;
-  job.start_judge = start_;
-  job.append = [&](const Record& record) { records.push_back(record); };
-  job.stop_asked = [] { return interrupt_signal() != 0; };
-  if (run_plan(job).stopped) return {};
-  if (records.size() != 1) throw Error(std::to_string(records.size()) + " records of one case");
-  return std::move(records[0]);
+  return judge_one(options, policy_, plan, goldens_, loaded_, start_);
 }
 
 const KernelInfo& OneCase::info() const {

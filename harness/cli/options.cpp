@@ -5,6 +5,7 @@
 #include "check/sanitizer_log.h"
 #include "core/error.h"
 #include "device/device.h"
+#include "gate/fuzz.h"
 #include "gate/nearest.h"
 
 namespace assay {
@@ -91,6 +92,21 @@ std::vector<std::string> command_names(const CLI::App& app) {
                    (deepest == &app ? "" : deepest->get_name() + " ") + "--help'");
 }
 
+// Drawn cases are of no tier and no part of a whole.
+void require_fuzz_alone(const CLI::App& check, const Options& o) {
+  if (o.fuzz.empty()) {
+    if (check.count("--fuzz") > 0) parse_fuzz_budget("");
+    if (o.seed) throw UsageError("--seed: is of drawn cases; add --fuzz 60s, or use --reseed for listed ones");
+    return;
+  }
+  parse_fuzz_budget(o.fuzz);
+  for (const char* flag : {"--tier", "--shard", "--reseed"}) {
+    if (check.count(flag) == 0) continue;
+    throw UsageError("--fuzz: draws its own cases; leave " + std::string(flag) +
+                     " out, and give runs beside each other another --seed each");
+  }
+}
+
 }  // namespace
 
 Options parse_options(const std::vector<std::string>& arguments) {
@@ -121,6 +137,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
   add_sanitizer(check);
   check->add_option("--reseed", o.reseed, "added to each case's seed: other inputs, of which nothing is approved")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
+  check->add_option("--fuzz", o.fuzz,
+                    "cases that are drawn, in place of the tier's, for so long or so many: 60s, 10m, 200cases");
+  check->add_option("--seed", o.seed, "of the draws of --fuzz; default: another each time, which is printed")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 62));
   command("bench", "latency of the tier's bench cases, each checked first", running);
   CLI::App* gate = command("gate", "check and bench, findings against a base, and the report", running);
   gate->add_flag("--no-report", o.no_report, "do not write the report");
@@ -201,6 +221,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   if (golden->parsed()) o.subcommand = golden->get_subcommands()[0]->get_name();
   o.tier = tier_named(o.command == "selftest" ? texts.selftest_tier : texts.tier);
   if (!o.shard_text.empty()) o.shard = parse_shard(o.shard_text);
+  if (o.command == "check") require_fuzz_alone(*check, o);
   const Device device = device_named(o.device);  // a word that is none is told at once
   if (!o.sanitizer.empty()) sanitizer_named(o.sanitizer);
   if (!o.sanitizer.empty() && device != Device::cuda) {

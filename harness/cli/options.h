@@ -41,6 +41,8 @@ struct Options {
 
   bool list_cases = false, list_checks = false, list_verdicts = false, list_contracts = false;
   int64_t reseed = 0;            // added to every case's seed
+  std::string fuzz;              // budget of drawn cases, such as 60s or 200cases; empty: the listed ones
+  std::optional<uint64_t> seed;  // of the draws
   std::filesystem::path faults;  // of selftest: what harness/tests/mutants/build.py made; empty: mutants of the build
   int64_t innocent = 10000;      // kernel-cases without a fault, at least
   std::optional<int> jobs;       // cases judged, modules of a selftest, parts of a sweep: at a time

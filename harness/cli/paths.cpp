@@ -100,7 +100,7 @@ JudgeSettings judge_settings(const Options& options) {
   settings.judge_program = program("assay-judge");
   settings.worker_program = program("assay-worker");
   settings.library_path = library_path();
-  settings.oracle_cache = oracle_cache();
+  if (options.fuzz.empty()) settings.oracle_cache = oracle_cache();  // nobody asks for a drawn case again
   settings.device = device_named(options.device);
   if (!options.sanitizer.empty()) {
     settings.sanitizer = sanitizer_named(options.sanitizer);

@@ -73,8 +73,9 @@ class Bar : public RunObserver {
     last_ = Clock::now();
     constexpr size_t kWidth = 24;
     const size_t filled = total_ == 0 ? kWidth : kWidth * done_ / total_;
-    std::string line = fmt::format("[{}{}] {}/{}  {}  {}", std::string(filled, '#'), std::string(kWidth - filled, '.'),
-                                   done_, total_, time_left(), now);
+    std::string line = total_ == 0 ? fmt::format("{} drawn  {}  {}", done_, print_duration(seconds_since(start_)), now)
+                                   : fmt::format("[{}{}] {}/{}  {}  {}", std::string(filled, '#'),
+                                                 std::string(kWidth - filled, '.'), done_, total_, time_left(), now);
     winsize size{};
     const bool known = ::ioctl(::fileno(stream_), TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
     line.resize(std::min<size_t>(line.size(), known ? size.ws_col - 1u : 79u));

@@ -1,4 +1,5 @@
-// check, bench and gate: plan, run, reconcile, report. The three differ in what is planned and in the gate's findings.
+// check, bench and gate: plan, run, reconcile, report. The three differ in what is planned and in the gate's findings;
+// check --fuzz plans as it goes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/conclusion.h"
+#include "cli/fuzz_run.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/loaded.h"
@@ -19,9 +21,11 @@
 #include "core/error.h"
 #include "gate/findings.h"
 #include "gate/fingerprints.h"
+#include "gate/found.h"
 #include "gate/growth.h"
 #include "gate/program.h"
 #include "gate/stale.h"
+#include "golden/update.h"
 #include "measure/gpu.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -41,12 +45,16 @@ void point_latest_to(const fs::path& run) {
   if (error) fmt::print(stderr, "assay: {} is not set to this run: {}\n", link.string(), error.message());
 }
 
+std::string tier_word(const Options& options) {
+  return options.fuzz.empty() ? std::string(name_of(options.tier)) : kFuzzTier;
+}
+
 Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded, const KernelPlatforms& platforms) {
   Run run;
   std::string filter;
   for (const std::string& one : options.filters) filter += (filter.empty() ? "" : " ") + one;
   run.asked = {.command = options.command,
-               .tier = std::string(name_of(options.tier)),
+               .tier = tier_word(options),
                .filter = filter,
                .shard = options.shard_text,
                .argv = options.argv,
@@ -65,10 +73,10 @@ Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded,
 }
 
 bool is_whole_tree(const Options& options) {
-  return options.filters.empty() && options.shard.count == 1 && options.modules.empty();
+  return options.filters.empty() && options.shard.count == 1 && options.modules.empty() && options.fuzz.empty();
 }
 
-// What a run is made of, all of it fixed before the first case.
+// What a run is made of, all of it fixed before the first case, but for the plan of drawn cases.
 struct Setting {
   Options options;
   Trees trees;
@@ -86,7 +94,10 @@ Setting set_up(const Options& options) {
   std::vector<BenchCase> bench = read_bench(trees.policy(), ops);
   const StartJudge start = judge_process(limited(judge_settings(options), policy));
   Loaded loaded = load_modules(start, module_files(options), ops);
-  Plan plan = make_plan(ops, loaded.kernels, bench, plan_request(options, policy.lighter));
+  PlanRequest request = plan_request(options, policy.lighter);
+  request.stored = without_why(read_stored_cases(trees.golden() / "cases", ops));
+  Plan plan = options.fuzz.empty() ? make_plan(ops, loaded.kernels, bench, request)
+                                   : plan_without_cases(ops, loaded.kernels, request);
   return {options,          std::move(trees),  std::move(policy), std::move(ops),
           std::move(bench), std::move(loaded), std::move(plan)};
 }
@@ -107,7 +118,7 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   add(judged_nothing(records, is_whole_tree(options)));
   add(no_longer_judged(records, approvals));
   add(no_longer_compared(records, approvals));
-  if (options.shard.count == 1) add(ops_left_out(setting.plan, options.device));
+  if (options.shard.count == 1 && options.fuzz.empty()) add(ops_left_out(setting.plan, options.device));
   if (options.command != "gate") return findings;
   add(stale_known_issues(setting.policy, history_of(setting), run, records));
   add(grown(records, approvals));
@@ -136,7 +147,7 @@ RunFolder open_folder(const Options& options, const fs::path& out, bool goes_on,
   return folder;
 }
 
-RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& folder) {
+RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& folder, FuzzRun* fuzz) {
   const Options& options = setting.options;
   RunJob job = make_job(options, setting.policy, setting.plan, goldens);
   job.jobs = options.jobs.value_or(jobs_on(options.device));
@@ -144,7 +155,11 @@ RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& f
   job.libraries = setting.loaded.libraries;
   job.sampling.samples_folder = fs::absolute(folder.samples());
   job.start_judge = setting.loaded.start_judge;
-  job.append = [&](const Record& record) { folder.append(record); };
+  job.append = [&](const Record& record) {
+    folder.append(record);
+    if (fuzz != nullptr) fuzz->learn(record);
+  };
+  if (fuzz != nullptr) job.more = [fuzz] { return fuzz->more(); };
   job.stop_asked = [] { return interrupt_signal() != 0; };
   std::unique_ptr<RunObserver> progress;
   if (!options.json || is_terminal(stderr)) {
@@ -187,6 +202,25 @@ std::optional<std::vector<Fingerprint>> fingerprints_of(const Setting& setting, 
   return all;
 }
 
+// Cases to be stored, written into the run's folder as they will stand in golden/cases. How many.
+int64_t keep_found(const Setting& setting, const Goldens& goldens, const fs::path& out,
+                   const std::vector<Record>& records) {
+  const Options& options = setting.options;
+  const StartJudge start = lending(setting.loaded.start_judge);
+  const FoundJob job{.ops = &setting.ops,
+                     .plan = &setting.plan,
+                     .seed = options.seed.value(),
+                     .judge =
+                         [&](const PlannedCase& one) {
+                           const Plan plan{setting.plan.kernels, {one}, {}};
+                           return judge_one(options, setting.policy, plan, goldens, setting.loaded, start);
+                         },
+                     .stop_asked = [] { return interrupt_signal() != 0; }};
+  const std::map<std::string, std::string> found = found_cases(job, records);
+  for (const auto& [op, file] : stored_case_files(found)) write_golden_file(out / kFoundFolder / (op + ".txt"), file);
+  return static_cast<int64_t>(found.size());
+}
+
 void add_report(const Setting& setting, Conclusion& conclusion) {
   const Report report = write_report(setting.trees.root, conclusion.run);
   conclusion.report = report.page;
@@ -200,37 +234,44 @@ void add_report(const Setting& setting, Conclusion& conclusion) {
 int run_command(const Options& given) {
   note_interrupts();
   const bool goes_on = !given.resume.empty() && !never_began(given.resume);
-  const Setting setting = set_up(goes_on ? resumed(given) : given);
+  Setting setting = set_up(with_seed(goes_on ? resumed(given) : given));
   const Options& options = setting.options;
   const fs::path out = !options.resume.empty() ? options.resume
-                       : !options.out.empty()
-                           ? options.out
-                           : fresh_folder(setting.trees.root, "", "-" + std::string(name_of(options.tier)));
+                       : !options.out.empty()  ? options.out
+                                               : fresh_folder(setting.trees.root, "", "-" + tier_word(options));
   const KernelPlatforms platforms = platforms_of(options, setting.loaded);
   const Goldens goldens(setting.trees.golden(), setting.ops, platforms);
   goldens.require_truth(setting.trees.ops_with_truth(setting.plan));
   Run run = describe_run(options, setting.plan, setting.loaded, platforms);
+  std::optional<FuzzRun> fuzz;
+  if (!options.fuzz.empty()) {
+    const bool ended = goes_on && !read_run(out).finished.empty();
+    fuzz.emplace(options, setting.ops, setting.plan, goes_on ? read_records(out) : std::vector<Record>{}, ended);
+  }
   RunFolder folder = open_folder(options, out, goes_on, run);
   if (options.resume.empty() && options.out.empty()) point_latest_to(out);
   if (!options.json) fmt::print("run: {}\n", out.string());
+  if (fuzz && !options.json) fmt::print("fuzz: seed {}, for {}\n", *options.seed, options.fuzz);
   const std::string left_out = other_device_text(setting.plan, options.device);
   if (!left_out.empty()) fmt::print(stderr, "assay: {}\n", left_out);
 
   const Telemetry before = read_telemetry();
   const GpuTelemetry gpu_before = read_gpu_telemetry();
   const auto began = std::chrono::steady_clock::now();
-  const RunEnding ending = carry_out(setting, goldens, folder);
+  const RunEnding ending = carry_out(setting, goldens, folder, fuzz ? &*fuzz : nullptr);
   const auto fingerprints = ending.stopped ? std::nullopt : fingerprints_of(setting, platforms, out, goes_on);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const auto recorded = static_cast<int64_t>(folder.recorded().size());
   if (!fingerprints) {
-    fmt::print(stderr, "assay: stopped with {} of {} recorded; continue with: {} {} --resume {}\n", recorded,
-               setting.plan.cases.size(), shell_word(options.program), options.command, shell_quoted(out.string()));
+    const std::string of = fuzz ? "" : fmt::format(" of {}", setting.plan.cases.size());
+    fmt::print(stderr, "assay: stopped with {}{} recorded; continue with: {} {} --resume {}\n", recorded, of,
+               shell_word(options.program), options.command, shell_quoted(out.string()));
     return 128 + interrupt_signal();
   }
 
   Conclusion conclusion;
   conclusion.run = out;
+  conclusion.program = options.program;
   conclusion.records = read_records(out);
   conclusion.records_before = run.recorded;
   conclusion.wall_seconds = wall;
@@ -239,6 +280,11 @@ int run_command(const Options& given) {
   conclude(conclusion, reconcile(setting.plan, folder.recorded()), setting.loaded.broken,
            findings_of(setting, goldens, run, conclusion.records, *fingerprints), options.approve_findings);
   conclusion.fingerprints = *fingerprints;
+  if (fuzz) {
+    conclusion.fuzz = fuzz->summary();
+    conclusion.found = keep_found(setting, goldens, out, conclusion.records);
+  }
+  run.planned = static_cast<int64_t>(setting.plan.cases.size());
   run.recorded = recorded;
   run.findings = conclusion.findings;
   run.libraries = merged(run.libraries, ending.libraries);

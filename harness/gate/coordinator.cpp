@@ -23,21 +23,24 @@ void fail_check(Record& record, std::string_view check, const std::string& detai
   }
 }
 
-// The cases of a plan that have no record yet, handed out one by one, and what has become of them.
+// The cases of a plan that have no record yet, handed out one by one, and what has become of them. `grows`: and then
+// those that the job adds to the plan, for one runner alone.
 class Desk {
  public:
-  Desk(const RunJob& job, std::vector<const PlannedCase*> cases) : job_(job), cases_(std::move(cases)) {}
+  Desk(const RunJob& job, std::vector<const PlannedCase*> cases, bool grows = false)
+      : job_(job), cases_(std::move(cases)), grows_(grows) {}
   int size() const { return static_cast<int>(cases_.size()); }
 
   // Null when none is left, when a stop was asked for and when another thread has failed.
   const PlannedCase* next() {
     const std::lock_guard lock(mutex_);
-    if (failure_ || next_ == cases_.size()) return nullptr;
+    if (failure_ || (next_ == cases_.size() && !grows_)) return nullptr;
     if (job_.stop_asked()) {
       stopped_ = true;
       return nullptr;
     }
-    const PlannedCase* planned = cases_[next_++];
+    const PlannedCase* planned = next_ < cases_.size() ? cases_[next_++] : added();
+    if (planned == nullptr) return nullptr;
     if (job_.observer != nullptr) job_.observer->started(*planned);
     return planned;
   }
@@ -71,8 +74,17 @@ class Desk {
   }
 
  private:
+  const PlannedCase* added() {
+    while (job_.more()) {
+      const PlannedCase& last = job_.plan->cases.back();
+      if (!job_.recorded.contains(last.id)) return &last;
+    }
+    return nullptr;
+  }
+
   const RunJob& job_;
   const std::vector<const PlannedCase*> cases_;
+  const bool grows_;
   std::mutex mutex_;
   size_t next_ = 0;
   bool stopped_ = false;
@@ -243,7 +255,7 @@ RunEnding run_plan(const RunJob& job) {
     }
   };
   Runner runner(job);
-  Desk first(job, std::move(together)), last(job, std::move(alone));
+  Desk first(job, std::move(together)), last(job, std::move(alone), job.more != nullptr);
   {
     std::vector<std::jthread> helpers;
     for (int i = 1; i < std::min(job.jobs, first.size()); ++i) {

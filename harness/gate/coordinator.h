@@ -44,7 +44,10 @@ struct RunJob {
   std::function<void(const KernelInfo&, Record&)> apply_goldens;  // adds the results of the golden checks
   std::function<bool()> stop_asked = [] { return false; };
   std::function<void(const Record&)> append;  // one call at a time, as each of the observer
-  RunObserver* observer = nullptr;            // may be null
+  // Asked, by one thread, when each planned case has its record; true when it has added one to *plan, which is judged
+  // before the next is asked for. Null: the plan is all there is.
+  std::function<bool()> more;
+  RunObserver* observer = nullptr;  // may be null
 };
 
 struct RunEnding {

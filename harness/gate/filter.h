@@ -28,6 +28,8 @@ class Filter {
 
   const std::string& text() const { return text_; }
   const std::optional<Case>& exact() const { return exact_; }  // when the filter is an id
+  // What it asks of fields, globs among them.
+  const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
 
  private:
   std::string text_;

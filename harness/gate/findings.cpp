@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "gate/goldens.h"
+#include "golden/stored_cases.h"
 
 namespace assay {
 namespace {
@@ -249,7 +250,8 @@ std::vector<Finding> findings_against_base(const fs::path& base, const fs::path&
   for (const std::string& kernel : golden_kernels(base / "golden")) kernels_before.push_back(kernel);
   add(removed("kernel", kernels_before, kernel_names));
   std::vector<std::string> cases;
-  for (const Case& c : every_case(ops, bench)) cases.push_back(truth_key(c.id()));
+  const std::vector<Case> stored = without_why(read_stored_cases(change / "golden" / "cases", ops));
+  for (const Case& c : every_case(ops, bench, stored)) cases.push_back(truth_key(c.id()));
   add(removed("case", golden_cases(base / "golden"), cases));
   return findings;
 }

@@ -26,6 +26,43 @@ class JudgeProcess : public Judge {
   JudgeClient client_;
 };
 
+// A judge that outlives the run it is given to, and is given to the next one unless it died.
+class Lent : public Judge {
+ public:
+  explicit Lent(std::shared_ptr<std::unique_ptr<Judge>> judge) : judge_(std::move(judge)) {}
+  std::vector<KernelInfo> load(const std::filesystem::path& module) override {
+    return unless_it_dies([&] { return (*judge_)->load(module); });
+  }
+  Record check(const KernelInfo& kernel, const Case& c) override {
+    return unless_it_dies([&] { return (*judge_)->check(kernel, c); });
+  }
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
+    return unless_it_dies([&] { return (*judge_)->screen(kernel, cases); });
+  }
+  Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
+    return unless_it_dies([&] { return (*judge_)->probe(kernel, c, output, fresh); });
+  }
+  Contract plan_contract(const KernelInfo& kernel, const Case& c) override {
+    return unless_it_dies([&] { return (*judge_)->plan_contract(kernel, c); });
+  }
+  void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) override {
+    unless_it_dies([&] { (*judge_)->sample(kernel, c, plan, record); });
+  }
+  std::vector<LoadedLibrary> libraries() override { return {}; }  // those of loading are known
+
+ private:
+  template <class Ask>
+  std::invoke_result_t<Ask> unless_it_dies(const Ask& ask) {
+    try {
+      return ask();
+    } catch (const JudgeDied&) {
+      judge_->reset();
+      throw;
+    }
+  }
+  std::shared_ptr<std::unique_ptr<Judge>> judge_;
+};
+
 }  // namespace
 
 std::vector<KernelInfo> load_steadily(Judge& judge, const std::filesystem::path& module) {
@@ -38,6 +75,14 @@ std::vector<KernelInfo> load_steadily(Judge& judge, const std::filesystem::path&
 
 StartJudge judge_process(JudgeSettings settings) {
   return [settings = std::move(settings)] { return std::make_unique<JudgeProcess>(settings); };
+}
+
+StartJudge lending(StartJudge start) {
+  auto judge = std::make_shared<std::unique_ptr<Judge>>();
+  return [start = std::move(start), judge] {
+    if (*judge == nullptr) *judge = start();
+    return std::make_unique<Lent>(judge);
+  };
 }
 
 }  // namespace assay

@@ -33,4 +33,7 @@ using StartJudge = std::function<std::unique_ptr<Judge>()>;
 // Starts a judge process each time it is called.
 StartJudge judge_process(JudgeSettings settings);
 
+// Hands one judge to each run in turn, and a new one where that died.
+StartJudge lending(StartJudge start);
+
 }  // namespace assay

@@ -34,6 +34,13 @@ void require_distinct(const std::vector<KernelInfo>& kernels, const OpRegistry& 
   }
 }
 
+std::vector<Filter> filters_of(const OpRegistry& ops, const std::vector<KernelInfo>& kernels,
+                               const PlanRequest& request) {
+  std::vector<Filter> filters;
+  for (const std::string& text : request.filters) filters.emplace_back(text, ops, kernels);
+  return filters;
+}
+
 void add(std::vector<Candidate>& candidates, const Case& c, bool timed) {
   for (Candidate& earlier : candidates) {
     if (earlier.c == c) {
@@ -56,6 +63,10 @@ std::vector<Candidate> candidates_of(const Op& op, const std::vector<BenchCase>&
     for (const Case& c : op.cases(tier)) candidates.push_back({c, false});
     if (request.device != name_of(Device::cpu)) {
       for (const Case& c : op.device_cases(tier)) add(candidates, c, false);
+    }
+    // Of the run's tier: a kernel that the policy judges by a smaller one is asked what was found all the same.
+    for (const Case& c : request.stored) {
+      if (request.tier >= Tier::ci && c.op() == op.name()) add(candidates, c, false);
     }
   }
   if (request.timing == Timing::none) return candidates;
@@ -115,15 +126,25 @@ Shard parse_shard(const std::string& text) {
   return shard;
 }
 
-Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std::vector<BenchCase>& bench,
-               const PlanRequest& request) {
+Plan plan_without_cases(const OpRegistry& ops, std::vector<KernelInfo> kernels, const PlanRequest& request) {
   require_distinct(kernels, ops);
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return a.module < b.module; });
-  std::vector<Filter> filters;
-  for (const std::string& text : request.filters) filters.emplace_back(text, ops, kernels);
-  std::vector<bool> used(filters.size(), false), spared(filters.size(), false);
-
+  const std::vector<Filter> filters = filters_of(ops, kernels, request);
   Plan plan{std::move(kernels), {}, {}};
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    const KernelInfo& kernel = plan.kernels[k];
+    const auto selects = [&](const Filter& filter) { return filter.matches_kernel(kernel); };
+    const bool selected = filters.empty() || std::any_of(filters.begin(), filters.end(), selects);
+    if (selected && kernel.target != request.device) plan.other_device.push_back(k);
+  }
+  return plan;
+}
+
+Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std::vector<BenchCase>& bench,
+               const PlanRequest& request) {
+  Plan plan = plan_without_cases(ops, std::move(kernels), request);
+  const std::vector<Filter> filters = filters_of(ops, plan.kernels, request);
+  std::vector<bool> used(filters.size(), false), spared(filters.size(), false);
   std::map<std::pair<std::string, Tier>, std::vector<Candidate>> by_op;
   const auto asked = [&](const std::string& op, Tier tier) -> const std::vector<Candidate>& {
     const auto [found, is_new] = by_op.try_emplace({op, tier});
@@ -132,11 +153,7 @@ Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std
   };
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const KernelInfo& kernel = plan.kernels[k];
-    if (kernel.target != request.device) {
-      const auto selects = [&](const Filter& filter) { return filter.matches_kernel(kernel); };
-      if (filters.empty() || std::any_of(filters.begin(), filters.end(), selects)) plan.other_device.push_back(k);
-      continue;
-    }
+    if (kernel.target != request.device) continue;
     const std::string name = kernel.op + "/" + kernel.name;
     const Lighter* lighter = lighter_for(name, request);
     std::vector<Candidate> candidates = asked(kernel.op, lighter == nullptr ? request.tier : lighter->cases);
@@ -207,7 +224,8 @@ std::string other_device_text(const Plan& plan, const std::string& device) {
          ": " + names;
 }
 
-std::vector<Case> every_case(const OpRegistry& ops, const std::vector<BenchCase>& bench) {
+std::vector<Case> every_case(const OpRegistry& ops, const std::vector<BenchCase>& bench,
+                             const std::vector<Case>& stored) {
   std::vector<Case> cases;
   for (const auto& op : ops.all()) {
     for (const Tier tier : kTiers) {
@@ -215,6 +233,7 @@ std::vector<Case> every_case(const OpRegistry& ops, const std::vector<BenchCase>
     }
   }
   for (const BenchCase& one : bench) cases.push_back(one.c);
+  cases.insert(cases.end(), stored.begin(), stored.end());
   return cases;
 }
 

@@ -35,6 +35,7 @@ struct PlanRequest {
   std::string device = "cpu";
   std::vector<Lighter> lighter;  // the first that names a kernel and the tier counts
   int64_t reseed = 0;            // added to the seed of every case
+  std::vector<Case> stored{};    // of golden/cases: from tier ci on every kernel of the op is asked them
 };
 
 struct PlannedCase {
@@ -65,7 +66,13 @@ std::string other_device_text(const Plan& plan, const std::string& device);
 Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std::vector<BenchCase>& bench,
                const PlanRequest& request);
 
-// Every case an op lists in any tier, and every bench case: what a run may plan without being given an id.
-std::vector<Case> every_case(const OpRegistry& ops, const std::vector<BenchCase>& bench);
+// A plan without a case, to which cases are added as they are drawn (gate/fuzz.h): kernels as in make_plan(), and those
+// selected that are not of the run's device. Throws UsageError as make_plan() does for kernels and filters.
+Plan plan_without_cases(const OpRegistry& ops, std::vector<KernelInfo> kernels, const PlanRequest& request);
+
+// Every case an op lists in any tier, every bench case and every stored case: what a run may plan without being given
+// an id.
+std::vector<Case> every_case(const OpRegistry& ops, const std::vector<BenchCase>& bench,
+                             const std::vector<Case>& stored);
 
 }  // namespace assay

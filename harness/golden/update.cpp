@@ -103,6 +103,11 @@ std::vector<GoldenChange> plan_fingerprint_update(const fs::path& folder, const 
               extent);
 }
 
+std::vector<GoldenChange> plan_cases_update(const fs::path& folder,
+                                            const std::map<std::string, std::string>& why_by_case) {
+  return plan(folder / "cases", stored_case_files(why_by_case), "cases", Extent::partial);
+}
+
 std::string diff_text(const std::vector<GoldenChange>& changes) {
   std::string text;
   for (const GoldenChange& change : changes) {

@@ -10,6 +10,7 @@
 #include "golden/file.h"
 #include "golden/fingerprints.h"
 #include "golden/observed.h"
+#include "golden/stored_cases.h"
 #include "golden/truth_goldens.h"
 
 namespace assay {
@@ -39,6 +40,10 @@ std::vector<GoldenChange> plan_observed_update(const std::filesystem::path& fold
 // Fingerprints of one platform's kernels, in folder/fingerprint.
 std::vector<GoldenChange> plan_fingerprint_update(const std::filesystem::path& folder, const Platform& platform,
                                                   std::span<const Fingerprint> fingerprints, Extent extent);
+
+// Cases to be judged from now on, in folder/cases, and why; those there stay.
+std::vector<GoldenChange> plan_cases_update(const std::filesystem::path& folder,
+                                            const std::map<std::string, std::string>& why_by_case);
 
 // For review: per file "FILE: 1 added, 2 changed, 3 removed", then "+ key value", "- key value", and for a change
 // "~ key" over its old and its new value. Empty when nothing changes.

@@ -352,7 +352,7 @@ TEST(Findings, RemovedNames) {
 TEST(Findings, EveryTiersCasesAndTheBenchCount) {
   const OpRegistry ops = fake_ops();
   std::vector<std::string> now;
-  for (const Case& c : every_case(ops, {{{Tier::ci}, "w", ops.parse_case("gemm:m=64,n=1,dtype=f32")}})) {
+  for (const Case& c : every_case(ops, {{{Tier::ci}, "w", ops.parse_case("gemm:m=64,n=1,dtype=f32")}}, {})) {
     now.push_back(c.id());
   }
   EXPECT_THAT(removed("case", {"gemm:m=64,n=1,dtype=f32", "gemm:m=3,n=3,dtype=bf16,seed=3"}, now), IsEmpty());

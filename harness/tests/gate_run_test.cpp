@@ -140,6 +140,23 @@ TEST_F(Run, ARecordThatCannotBeKeptEndsTheRunOfAllJudges) {
   EXPECT_LE(script.checked.size(), 3u);
 }
 
+TEST_F(Run, CasesMayBeAddedAsItGoes) {
+  plan = plan_without_cases(ops, fake_kernels(), {});
+  job.plan = &plan;
+  job.more = [this] {
+    EXPECT_EQ(records.size(), plan.cases.size()) << "the last one has its record";
+    if (plan.cases.size() == 5) return false;
+    const Case c = ops.parse_case("gemm:m=" + std::to_string(plan.cases.size()) + ",n=1,dtype=f32");
+    plan.cases.push_back({0, c, c.kernel_id(plan.kernels[0].name), false});
+    return true;
+  };
+  EXPECT_FALSE(run_plan(job).stopped);
+  EXPECT_EQ(records.size(), 5u);
+  EXPECT_TRUE(reconcile(plan, recorded_ids()).empty());
+  job.stop_asked = [] { return true; };
+  EXPECT_TRUE(run_plan(job).stopped) << "rather than all there is to do";
+}
+
 TEST_F(Run, AReproLineBeginsWithTheProgramAsItWasCalled) {
   job.program = "my builds/bin/assay";
   run();

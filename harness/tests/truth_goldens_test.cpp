@@ -1,5 +1,5 @@
-// golden/truth against this build's oracles: every case of any tier and of the bench, and at any thread count the same
-// bits.
+// golden/truth against this build's oracles: every case of any tier, of the bench and of golden/cases, and at any
+// thread count the same bits.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,7 +15,8 @@ const std::filesystem::path kFolder = kSource / "golden" / "truth";
 
 TEST(TruthGoldens, AreWhatTheOraclesSay) {
   const OpRegistry ops = make_op_registry();
-  const auto computed = compute_truths(ops, every_case(ops, read_bench(kSource / "ci" / "policy", ops)), 2, {});
+  const std::vector<Case> stored = without_why(read_stored_cases(kSource / "golden" / "cases", ops));
+  const auto computed = compute_truths(ops, every_case(ops, read_bench(kSource / "ci" / "policy", ops), stored), 2, {});
   ASSERT_FALSE(computed.empty());
   for (const auto& [op, file] : computed) EXPECT_GE(file.cases.size(), 100u) << op;
   EXPECT_EQ(diff_text(plan_truth_update(kFolder, computed, Extent::complete)), "")

@@ -1,0 +1,50 @@
+// What the drawn cases of one kernel have reached: keys of (dispatch decision, two boundary classes of the case). Two
+// together, because a fault seldom needs more than two of a case's properties to show (Kuhn, Wallace and Gallo,
+// Software fault interactions and implications for software testing, 2004).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/op.h"
+#include "record/record.h"
+
+namespace assay {
+
+// On which side of which boundary each field of a case lies, as words:
+//   m:edge-1    a length against powers of two: 0, 1, edge-1, edge, edge+1, else a multiple of 16 (tile), prime, odd,
+//   even m:~4096     its size, by factors of sixteen long:k      a length at least 32 times every other one;  empty:
+//   one of them is 0 pad:odd     an integer attribute: 0, odd, even, a multiple of 16 (tile), negative, and its lowest
+//   and highest alpha:other a real: 0, 1, negative, other fill:huge   a word
+// Seeds have none.
+std::vector<std::string> boundary_classes(const std::vector<FieldSpec>& fields, const Case& c);
+
+// What describe() said of the path that the kernel took, and how large its workspace was by factors of sixteen. Without
+// reasons, versions and candidates, which say more than the path. "refused" for a case it does not take.
+std::string decision_of(const Record& record);
+
+class Coverage {
+ public:
+  // Pairs of these classes that no case so far has, whatever the decision.
+  int64_t unseen(const std::vector<std::string>& classes);
+  // The classes of a case that is judged anyway: its pairs are seen, and count for no key.
+  void add_listed(const std::vector<std::string>& classes);
+  // The keys that are new.
+  int64_t add(const std::string& decision, const std::vector<std::string>& classes);
+
+  int64_t keys() const { return static_cast<int64_t>(keys_.size()); }
+  int64_t keys_beyond_listed() const { return beyond_; }  // of pairs that no listed case has
+
+ private:
+  using Pairs = std::unordered_set<uint64_t>;
+  std::vector<uint64_t> pairs_of(const std::vector<std::string>& classes);
+
+  std::map<std::string, uint64_t> classes_, decisions_;  // by number, in the order they came
+  Pairs seen_, listed_, keys_;
+  int64_t beyond_ = 0;
+};
+
+}  // namespace assay
