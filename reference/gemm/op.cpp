@@ -198,20 +198,21 @@ class GemmOp final : public Op, public MatrixProductOp {
     return "";
   }
 
-  // A halved scalar or fresh elements change results by about their own size: sixteen of them do not all round back.
+  // A halved scalar or fresh elements change results by about their own size: sixteen of them do not all round back,
+  // and of sixteen elements that are drawn again not all are the same.
   std::vector<Sensitivity> sensitivities(const Case& c) const override {
     const std::string& fill = c.word("fill");
-    const int64_t outputs = c.integer("batch") * c.integer("m") * c.integer("n");
-    if ((fill != "normal" && fill != "uniform" && fill != "negative") || outputs < 16) return {};
+    const int64_t batch = c.integer("batch"), m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
+    if ((fill != "normal" && fill != "uniform" && fill != "negative") || batch * m * n < kEnough) return {};
     std::vector<Sensitivity> all;
-    const bool reads_products = c.real("alpha") != 0 && c.integer("k") > 0;
+    const bool reads_products = c.real("alpha") != 0 && k > 0;
     const auto halved = [&c](const char* name) {
       return Sensitivity{.what = name, .changed = c.with({{name, print_number(c.real(name) / 2)}})};
     };
     if (reads_products) {
       all.push_back(halved("alpha"));
-      all.push_back({.what = "tensor a", .tensor = "a"});
-      all.push_back({.what = "tensor b", .tensor = "b"});
+      if (batch * m * k >= kEnough) all.push_back({.what = "tensor a", .tensor = "a"});
+      if (batch * k * n >= kEnough) all.push_back({.what = "tensor b", .tensor = "b"});
     }
     if (c.real("beta") != 0) {
       all.push_back(halved("beta"));
@@ -246,6 +247,7 @@ class GemmOp final : public Op, public MatrixProductOp {
 
  private:
   static constexpr int32_t kLargestSplit = 1024;
+  static constexpr int64_t kEnough = 16;
 };
 
 }  // namespace

@@ -52,14 +52,41 @@ Fills fills_of(const Case& c) {
                    "ones, index, onehot, identity or ties");
 }
 
-// What the sums are multiplied by to fill int8. Mean and deviation are those of k products of independent elements less
-// their zero points; where the mean dominates it is kept well inside, for the zero point of y to be added.
-double factor_of(const Fills& fills, double k, double za, double zb) {
-  const double a = fills.a.mean - za, b = fills.b.mean - zb;
+// Mean and deviation of k products of independent elements less their zero points.
+struct Sum {
+  double mean, deviation;
+};
+Sum sum_of(const Fills& fills, const Case& c) {
+  const double k = c.real("k"), a = fills.a.mean - c.real("za"), b = fills.b.mean - c.real("zb");
   const double square =
       (a * a + fills.a.deviation * fills.a.deviation) * (b * b + fills.b.deviation * fills.b.deviation);
-  const double deviation = std::sqrt(k * std::max(square - a * a * b * b, 0.0));
-  return std::min(fills.target / std::max(deviation, 1.0), 60 / std::max(std::fabs(k * a * b), 1.0));
+  return {k * a * b, std::sqrt(k * std::max(square - a * a * b * b, 0.0))};
+}
+
+// What the sums are multiplied by to fill int8; where the mean dominates it is kept well inside, for the zero point of
+// y to be added.
+double factor_of(const Fills& fills, const Sum& sum) {
+  return std::min(fills.target / std::max(sum.deviation, 1.0), 60 / std::max(std::fabs(sum.mean), 1.0));
+}
+
+// Whether outputs move with what they are made of, for whichever scales are drawn: these multiply the factor by a third
+// to 8/3 (own_tensors). What outputs lie around has to be within int8, or all of them may saturate, and their spread be
+// more than a rounding. So has what the outputs of a column or row have in common, its own sum times the other matrix's
+// zero point, which is small beside their spread only where the zero points are.
+bool outputs_move(const Case& c) {
+  const Fills fills = fills_of(c);
+  const auto is_small = [](double zero, const Input& input) {
+    return std::fabs(zero - input.mean) <= input.deviation / 4;
+  };
+  if (!is_small(c.real("za"), fills.a) || !is_small(c.real("zb"), fills.b)) return false;
+  if (std::fabs(c.real("zy")) > 64) return false;
+  const Sum sum = sum_of(fills, c);
+  const double factor = factor_of(fills, sum);
+  for (const double times : {1.0 / 3, 8.0 / 3}) {
+    const double middle = times * factor * sum.mean + c.real("zy");
+    if (middle < -128 || middle > 127 || times * factor * sum.deviation < 1) return false;
+  }
+  return true;
 }
 
 double power_of_two_below(double x) {
@@ -140,8 +167,7 @@ class GemmInt8Op final : public Op {
                           : FillSpec{.generator = "uniform", .scale = least, .shift = least};
     };
     constexpr double kScaleOfA = 0x1p-7, kScaleOfB = 0x1p-6;
-    const double factor =
-        fills.factor > 0 ? fills.factor : factor_of(fills, static_cast<double>(k), c.real("za"), c.real("zb"));
+    const double factor = fills.factor > 0 ? fills.factor : factor_of(fills, sum_of(fills, c));
     const double scale_y =
         fills.dyadic ? kScaleOfA * kScaleOfB / power_of_two_below(factor) : 1.5 * kScaleOfA * kScaleOfB / factor;
     const auto vector = [](const char* name, int64_t length, const FillSpec& fill) {
@@ -182,12 +208,14 @@ class GemmInt8Op final : public Op {
     return "";
   }
 
+  // Of sixteen elements not all are drawn again as they were, nor all zero, and of sixteen outputs not all round back.
   // Not here: scale_a and scale_y, single numbers that a reseeded draw may nearly hit again, and za and zb, which
   // scale_y follows. None of them is neutral everywhere, so that one ignored shows as a wrong result.
   std::vector<Sensitivity> sensitivities(const Case& c) const override {
     const std::string& fill = c.word("fill");
-    const int64_t n = c.integer("n"), k = c.integer("k");
-    if ((fill != "normal" && fill != "int8_full") || c.integer("m") * n < 16 || k == 0) return {};
+    const int64_t m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
+    if ((fill != "normal" && fill != "int8_full") || std::min({m * n, m * k, k * n}) < kEnough) return {};
+    if (!outputs_move(c)) return {};
     std::vector<Sensitivity> all{{.what = "tensor a", .tensor = "a"}, {.what = "tensor b", .tensor = "b"}};
     if (c.word("scales") == "channel" && n >= 8) all.push_back({.what = "tensor scale_b", .tensor = "scale_b"});
     const int64_t zy = c.integer("zy");
@@ -199,6 +227,9 @@ class GemmInt8Op final : public Op {
     if (c.integer("m") < 2) return std::nullopt;
     return c.with({{"m", "1"}});
   }
+
+ private:
+  static constexpr int64_t kEnough = 16;
 };
 
 }  // namespace

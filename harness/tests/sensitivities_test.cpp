@@ -1,0 +1,74 @@
+// What an op says must change its output (Op::sensitivities) does change it, in cases drawn from its whole domain: a
+// right kernel would else be called wrong. Asked of the oracles, since no kernel is righter.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "gate/case_draw.h"
+#include "golden/filled_case.h"
+
+namespace assay {
+namespace {
+
+// Every output rounded to its type.
+std::vector<double> rounded(const Op& op, const Case& c, const std::vector<TensorView>& views) {
+  std::vector<double> all;
+  for (const Reference& reference : op.oracle(c, views, 1)) {
+    for (const double value : reference.hi) all.push_back(round_to(reference.dtype, value));
+  }
+  return all;
+}
+
+bool differ(const std::vector<double>& a, const std::vector<double>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!(a[i] == b[i]) && !(a[i] != a[i] && b[i] != b[i])) return true;
+  }
+  return false;
+}
+
+std::vector<double> perturbed(const Op& op, const Case& c, const Sensitivity& by, const FilledCase& filled,
+                              const FilledCase& other) {
+  if (by.changed) {
+    const FilledCase changed(op, *by.changed, static_cast<uint64_t>(c.integer("seed")), 1);
+    return rounded(op, *by.changed, changed.views());
+  }
+  std::vector<TensorView> views = filled.views();
+  const std::vector<TensorView> others = other.views();
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (views[i].spec->name == by.tensor) views[i] = others[i];
+  }
+  return rounded(op, c, views);
+}
+
+TEST(Sensitivities, ChangeTheTruth) {
+  const char* given = std::getenv("ASSAY_TEST_SEED");
+  const uint64_t seed = given == nullptr ? 20262 : std::strtoull(given, nullptr, 10);
+  std::cout << "seed " << seed << " (another: ASSAY_TEST_SEED=N)\n";
+  constexpr uint64_t kAnotherSeed = 0x5eed;
+  const OpRegistry ops = make_op_registry();
+  for (const auto& op : ops.all()) {
+    const CaseDraw draws(*op, op->cases(Tier::nightly), {.work = 1 << 9, .bytes = 1 << 14});
+    Draw draw(seed);
+    int asked = 0, failed = 0;
+    for (int i = 0; i < 6000; ++i) {
+      const Case c = draws.fresh(draw).value();
+      const std::vector<Sensitivity> all = op->sensitivities(c);
+      if (all.empty()) continue;
+      const auto first = static_cast<uint64_t>(c.integer("seed"));
+      const FilledCase filled(*op, c, first, 1), other(*op, c, first + kAnotherSeed, 1);
+      const std::vector<double> truth = rounded(*op, c, filled.views());
+      for (const Sensitivity& by : all) {
+        ++asked;
+        if (differ(truth, perturbed(*op, c, by, filled, other))) continue;
+        ++failed;
+        EXPECT_LE(failed, 0) << c.id() << ": " << by.what;
+      }
+    }
+    std::cout << op->name() << ": " << asked << " asked, " << failed << " change nothing\n";
+    EXPECT_GT(asked, 1000) << op->name();
+  }
+}
+
+}  // namespace
+}  // namespace assay
