@@ -48,6 +48,7 @@ TEST_F(Fuzz, FindsAFaultThatNoListedCaseShowsAndStoresIt) {
 
   // By nobody but a person.
   const std::string root = tree();
+  fs::remove_all(root + "/golden/cases");
   const std::vector<std::string> update{"golden", "update", "--run", run, "--root", root};
   std::vector<std::string> in_ci{kAssay};
   in_ci.insert(in_ci.end(), update.begin(), update.end());
