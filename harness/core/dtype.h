@@ -164,6 +164,15 @@ ASSAY_HD constexpr uint64_t quiet_nan_bits(DType t, bool negative) {
       return negative ? 0xffu : 0x7fu;
   }
 }
+
+// The value of a float's bits. A GPU's conversion loses the sign of a NaN.
+ASSAY_HD inline double widened(uint32_t bits) {
+  const auto value = std::bit_cast<float>(bits);
+#ifdef __CUDA_ARCH__
+  if (!(value == value)) return std::bit_cast<double>(quiet_nan_bits(DType::f64, (bits >> 31) != 0));
+#endif
+  return value;
+}
 }  // namespace detail
 
 // The value of an element's bits (in the low bytes of `bits`).
@@ -172,9 +181,9 @@ ASSAY_HD inline double decode(DType t, uint64_t bits) {
     case DType::f64:
       return std::bit_cast<double>(bits);
     case DType::f32:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+      return detail::widened(static_cast<uint32_t>(bits));
     case DType::bf16:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+      return detail::widened(static_cast<uint32_t>(bits) << 16);
     case DType::i32:
       return static_cast<int32_t>(bits);
     case DType::i8:
@@ -192,10 +201,10 @@ ASSAY_HD inline double decode(DType t, uint64_t bits) {
   const int exponent = static_cast<int>(bits >> fraction_bits) & exponent_mask;
   const bool negative = (bits >> (half ? 15 : 7)) & 1;
   double value;
-  if (half && exponent == 31) {
-    value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  } else if (!half && exponent == 15 && fraction == 7) {
-    value = std::numeric_limits<double>::quiet_NaN();
+  if (half ? exponent == 31 && fraction != 0 : exponent == 15 && fraction == 7) {  // a GPU's minus would lose the sign
+    return std::bit_cast<double>(detail::quiet_nan_bits(DType::f64, negative));
+  } else if (half && exponent == 31) {
+    value = std::numeric_limits<double>::infinity();
   } else {
     const int least = exponent == 0 ? 1 : exponent;  // subnormals share the exponent of the smallest normal numbers
     const int integer = fraction + (exponent == 0 ? 0 : 1 << fraction_bits);

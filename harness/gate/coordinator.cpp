@@ -23,12 +23,22 @@ void fail_check(Record& record, std::string_view check, const std::string& detai
   }
 }
 
-// The cases of a plan that have no record yet, handed out one by one, and what has become of them. `grows`: and then
-// those that the job adds to the plan, for one runner alone.
+// What is known of a device's memory in use is everybody's: in company others may have grown it.
+bool is_known_alone(const Record& record) {
+  return std::any_of(record.checks.begin(), record.checks.end(), [](const CheckResult& result) {
+    return result.check == "growth" && result.outcome == Outcome::fail;
+  });
+}
+
+// The cases of a plan that have no record yet, handed out one by one, and what has become of them.
 class Desk {
  public:
-  Desk(const RunJob& job, std::vector<const PlannedCase*> cases, bool grows = false)
-      : job_(job), cases_(std::move(cases)), grows_(grows) {}
+  // For runners beside each other: what is known only alone goes to `again`, unrecorded.
+  Desk(const RunJob& job, std::vector<const PlannedCase*> cases, std::vector<const PlannedCase*>& again)
+      : job_(job), cases_(std::move(cases)), again_(&again) {}
+  // For one runner: and then those that the job adds to the plan.
+  Desk(const RunJob& job, std::vector<const PlannedCase*> cases)
+      : job_(job), cases_(std::move(cases)), grows_(job.more != nullptr) {}
   int size() const { return static_cast<int>(cases_.size()); }
 
   // Null when none is left, when a stop was asked for and when another thread has failed.
@@ -50,6 +60,10 @@ class Desk {
     const std::lock_guard lock(mutex_);
     if (job_.stop_asked()) {
       stopped_ = true;
+      return;
+    }
+    if (again_ != nullptr && is_known_alone(record)) {
+      again_->push_back(&planned);
       return;
     }
     job_.append(record);
@@ -84,7 +98,8 @@ class Desk {
 
   const RunJob& job_;
   const std::vector<const PlannedCase*> cases_;
-  const bool grows_;
+  std::vector<const PlannedCase*>* const again_ = nullptr;
+  const bool grows_ = false;
   std::mutex mutex_;
   size_t next_ = 0;
   bool stopped_ = false;
@@ -255,7 +270,7 @@ RunEnding run_plan(const RunJob& job) {
     }
   };
   Runner runner(job);
-  Desk first(job, std::move(together)), last(job, std::move(alone), job.more != nullptr);
+  Desk first(job, std::move(together), alone);
   {
     std::vector<std::jthread> helpers;
     for (int i = 1; i < std::min(job.jobs, first.size()); ++i) {
@@ -266,6 +281,7 @@ RunEnding run_plan(const RunJob& job) {
     }
     work(runner, first, false);
   }
+  Desk last(job, std::move(alone));
   if (!first.stopped()) work(runner, last, true);
   ending.stopped = first.stopped() || last.stopped();
   return ending;

@@ -102,7 +102,8 @@ struct JudgeScript {
   int patience_ms = 0;  // that a case waits for company
   std::set<std::string> judged_alone;
   std::map<std::string, std::pair<std::string, std::string>> fails;  // kernel id -> check, detail
-  std::map<std::string, int> deaths;                                 // kernel id -> times it kills the judge
+  std::map<std::string, std::pair<std::string, std::string>> fails_once;
+  std::map<std::string, int> deaths;  // kernel id -> times it kills the judge
   std::map<std::string, int> deaths_in_sample;
   std::set<std::string> no_latency;
   std::set<std::string> misnamed, refused, internal_errors;
@@ -147,12 +148,13 @@ class FakeJudge : public Judge {
     record.kernel = kernel.name;
     record.checks = all_checks_passed();
     record.late_libraries = script_->late_libraries;
-    if (script_->fails.contains(record.kernel_id)) {
-      const auto& [check, detail] = script_->fails[record.kernel_id];
+    const auto fail = [&](const std::pair<std::string, std::string>& how) {
       for (CheckResult& result : record.checks) {
-        if (result.check == check) result = check_result(check, Outcome::fail, detail);
+        if (result.check == how.first) result = check_result(how.first, Outcome::fail, how.second);
       }
-    }
+    };
+    if (script_->fails.contains(record.kernel_id)) fail(script_->fails[record.kernel_id]);
+    if (const auto once = script_->fails_once.extract(record.kernel_id)) fail(once.mapped());
     if (script_->misnamed.contains(record.kernel_id)) record.kernel_id = "gemm/another:m=1,n=1,dtype=f32";
     if (script_->internal_errors.contains(record.kernel_id)) throw Error("oracle.cpp:12: bad_alloc");
     if (script_->refused.contains(record.kernel_id)) {

@@ -111,6 +111,22 @@ TEST_F(Run, ALargeCaseIsJudgedAlone) {
   EXPECT_EQ(records.back().kernel_id, "gemm/simd:m=70000,n=1,dtype=f32");
 }
 
+// A device's memory is everybody's: who seems to have left some in use is judged once more, alone, and that counts.
+TEST_F(Run, GrowthSeenInCompanyIsLookedAtAlone) {
+  job.jobs = 2;
+  script.patience_ms = 200;
+  script.fails_once[kFirst] = {"growth", "a launch leaves 6 bytes"};
+  script.fails[kSecond] = {"growth", "a launch leaves 7 bytes"};
+  script.fails_once["gemm/simd:m=1,n=1,dtype=f32"] = {"accuracy", "never again"};
+  run();
+  EXPECT_EQ(records.size(), 27u);
+  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
+  EXPECT_EQ(of(kSecond).verdict, Verdict::memory);
+  EXPECT_EQ(of("gemm/simd:m=1,n=1,dtype=f32").verdict, Verdict::wrong);
+  EXPECT_EQ(script.checked.size(), 29u);
+  EXPECT_TRUE(script.judged_alone.contains(kFirst));
+}
+
 TEST_F(Run, AJudgeOfSeveralThatDiesIsReplacedAndTheOthersGoOn) {
   job.jobs = 3;
   script.deaths[kFirst] = 1;
