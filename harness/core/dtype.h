@@ -165,11 +165,13 @@ ASSAY_HD constexpr uint64_t quiet_nan_bits(DType t, bool negative) {
   }
 }
 
-// The value of a float's bits. A GPU's conversion loses the sign of a NaN.
+// The value of a float's bits. A GPU's conversion loses sign and payload of a NaN.
 ASSAY_HD inline double widened(uint32_t bits) {
   const auto value = std::bit_cast<float>(bits);
 #ifdef __CUDA_ARCH__
-  if (!(value == value)) return std::bit_cast<double>(quiet_nan_bits(DType::f64, (bits >> 31) != 0));
+  if (!(value == value)) {
+    return std::bit_cast<double>(quiet_nan_bits(DType::f64, (bits >> 31) != 0) | uint64_t{bits & 0x7fffffu} << 29);
+  }
 #endif
   return value;
 }

@@ -14,14 +14,23 @@ std::vector<Case> cases(const Op& op, Tier tier) {
                "rows=3,cols=129,dtype=f64,fill=ascending", "rows=40,cols=37,dtype=f32,fill=special"},
               forms);
   for (const char* fields : {
-           "rows=6,cols=63,form=erf,dtype=f32,fill=nan_one", "rows=9,cols=17,form=tanh,dtype=f32,fill=bias_onehot",
-           "rows=4,cols=65,form=erf,dtype=f32,fill=opposite", "rows=3,cols=9,form=tanh,dtype=f32,fill=huge",
-           "rows=4,cols=31,form=erf,dtype=f32,fill=subnormal", "rows=4,cols=16,form=tanh,dtype=f32,fill=zeros",
+           "rows=6,cols=63,form=erf,dtype=f32,fill=nan_one",
+           "rows=9,cols=17,form=tanh,dtype=f32,fill=bias_onehot",
+           "rows=4,cols=65,form=erf,dtype=f32,fill=opposite",
+           "rows=3,cols=9,form=tanh,dtype=f32,fill=huge",
+           "rows=4,cols=31,form=erf,dtype=f32,fill=subnormal",
+           "rows=4,cols=16,form=tanh,dtype=f32,fill=zeros",
            "rows=5,cols=127,pad=5,form=erf,dtype=f32,offset=1",
-           "rows=5,cols=16,pad=1,form=tanh,dtype=f32,place=start,fill=uniform", "rows=0,cols=16,form=erf,dtype=f32",
-           "rows=3,cols=0,form=tanh,dtype=f32", "rows=5,cols=1,form=erf,dtype=f32",
-           "rows=16,cols=197,form=erf,dtype=f32,seeds=8", "rows=16,cols=197,form=tanh,dtype=bf16,seeds=8",
+           "rows=5,cols=16,pad=1,form=tanh,dtype=f32,place=start,fill=uniform",
+           "rows=0,cols=16,form=erf,dtype=f32",
+           "rows=3,cols=0,form=tanh,dtype=f32",
+           "rows=5,cols=1,form=erf,dtype=f32",
+           "rows=16,cols=197,form=erf,dtype=f32,seeds=8",
+           "rows=16,cols=197,form=tanh,dtype=bf16,seeds=8",
            "rows=5,cols=8209,form=tanh,dtype=f32",  // several threads, and a long row's later pieces
+           "rows=20,cols=56,form=erf,dtype=bf16",
+           "rows=20,cols=56,form=tanh,dtype=f16",
+           "rows=5,cols=51,pad=1,form=erf,dtype=f32",
        }) {
     list.add(Tier::smoke, fields);
   }

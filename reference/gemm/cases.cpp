@@ -54,8 +54,14 @@ void add_smoke(CaseList& list) {
            "m=33,n=65,k=129,tb=t,out=bf16,dtype=e4m3",
            "m=16,n=16,k=1024,out=f32,dtype=e4m3,fill=uniform",  // sums that were never promoted
            "m=33,n=29,k=47,out=f32,dtype=e4m3,fill=integers",
-           "m=21,n=19,k=517,ta=t,dtype=f32",             // a tail after several blocks of k
-           "m=1008,n=5,k=7,dtype=f32",                   // more than one of the largest tiles
+           "m=21,n=19,k=517,ta=t,dtype=f32",                // a tail after several blocks of k
+           "m=1008,n=5,k=7,dtype=f32",                      // more than one of the largest tiles
+           "m=192,n=256,k=128,beta=1,dtype=bf16",           // where tiles need no edges, with the old c
+           "m=25,n=37,k=19,alpha=0.3,beta=-0.7,dtype=f64",  // narrowed scalars
+           "m=25,n=37,k=19,alpha=1.2000000476837158,beta=-0.699999988079071,tb=t,dtype=bf16",  // and the sign of beta
+           "m=19,n=35,k=23,alpha=0,beta=-0.699999988079071,dtype=f16",
+           "m=1,n=61,k=75,ta=t,tb=t,pad_a=3,pad_b=1,pad_c=5,dtype=f32",  // a vector that is not contiguous
+           "m=63,n=1,k=75,pad_a=3,pad_b=1,pad_c=5,dtype=f64",
            "batch=2100,m=8,n=8,k=8,beta=0.5,dtype=f32",  // a job taken by two threads adds C twice
        }) {
     list.add(Tier::smoke, fields);

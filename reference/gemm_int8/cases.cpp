@@ -46,6 +46,9 @@ void add_smoke(CaseList& list) {
            "m=33,n=29,k=47,offset=1,fill=int8_full",
            "m=33,n=29,k=47,tb=t,place=start,fill=int8_full",
            "m=48,n=48,k=64,seeds=8,fill=int8_full",
+           "m=261,n=389,k=37,scales=channel,zy=5,fill=int8_full",  // scales of more than one tile of columns
+           "m=12,n=20,k=3000,zb=-23,fill=negative",                // large sums of a line
+           "m=512,n=1024,k=24,scales=channel,fill=int8_full",      // so many results that some come close to ties
        }) {
     list.add(Tier::smoke, fields);
   }

@@ -30,7 +30,10 @@ std::vector<Case> cases(const Op& op, Tier tier) {
            "rows=2,cols=4099,dtype=f32,fill=uniform",
            "rows=16,cols=197,dtype=f32,seeds=8",
            "rows=16,cols=197,dtype=bf16,seeds=8",
-           "rows=64,cols=1031,dtype=f32",  // several threads
+           "rows=64,cols=1031,dtype=f32",          // several threads
+           "rows=3,cols=20011,eps=0.5,dtype=f32",  // rows that a block walks along
+           "rows=2,cols=20011,bias=no,dtype=bf16",
+           "rows=7,cols=38,pad=3,dtype=bf16",
        }) {
     list.add(Tier::smoke, fields);
   }

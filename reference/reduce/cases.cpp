@@ -50,6 +50,13 @@ void add_smoke(CaseList& list) {
            "kind=sum,n=500009,dtype=f32,fill=uniform",  // partial sums of many threads, combined
            "kind=sum,n=20483,inner=3,dtype=f32",
            "kind=max,n=20483,inner=3,dtype=f32,fill=negative",
+           "kind=max,n=131,inner=136,dtype=f32,fill=negative",
+           "kind=max,outer=40,n=37,dtype=f64,fill=special",
+           "kind=max,outer=3,n=0,dtype=f32",
+           "kind=sum,outer=5,n=2100,dtype=f64",
+           "kind=sum,outer=5,n=2100,dtype=f32,fill=uniform",
+           "kind=sum,outer=4,n=90001,dtype=bf16,fill=uniform",  // partial sums of one row
+           "kind=sum,outer=3,n=41,inner=26,pad=2,dtype=f32",
        }) {
     list.add(Tier::smoke, fields);
   }
