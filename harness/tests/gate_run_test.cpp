@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <utility>
 
 #include "core/error.h"
 #include "gate/coordinator.h"
 #include "gate/summary.h"
-#include "gate_fakes.h"
+#include "gate_run_fixture.h"
 
 namespace assay {
 namespace {
@@ -16,51 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const std::string kFirst = "gemm/openblas:m=1,n=1,dtype=f32";
-const std::string kSecond = "gemm/openblas:m=1,n=2,dtype=f32";
-
-class Run : public ::testing::Test {
- protected:
-  Run() {
-    policy.workspace_limit_bytes = 1 << 20;
-    job.policy = &policy;
-    job.today = day(2026, 1, 15);
-    job.start_judge = [this] { return std::make_unique<FakeJudge>(script); };
-    job.apply_goldens = [](const KernelInfo&, Record&) {};
-    job.append = [this](const Record& record) { records.push_back(record); };
-  }
-
-  RunEnding run(const PlanRequest& request = {}, const std::vector<BenchCase>& bench = {},
-                std::vector<KernelInfo> kernels = fake_kernels()) {
-    plan = make_plan(ops, std::move(kernels), bench, request);
-    job.plan = &plan;
-    return run_plan(job);
-  }
-
-  const Record& of(const std::string& id) {
-    for (const Record& record : records) {
-      if (record.kernel_id == id) return record;
-    }
-    throw std::runtime_error("no record of " + id);
-  }
-
-  std::set<std::string> recorded_ids() {
-    std::set<std::string> ids;
-    for (const Record& record : records) ids.insert(record.kernel_id);
-    return ids;
-  }
-
-  std::vector<BenchCase> bench_of(const std::string& id) { return {{{Tier::smoke}, "w", ops.parse_case(id)}}; }
-
-  OpRegistry ops = fake_ops();
-  Policy policy;
-  JudgeScript script;
-  Plan plan;
-  RunJob job;
-  std::vector<Record> records;
-};
-
-TEST_F(Run, RecordsEveryPlannedCaseOnce) {
+TEST_F(GateRun, RecordsEveryPlannedCaseOnce) {
   const RunEnding ending = run();
   EXPECT_FALSE(ending.stopped);
   EXPECT_EQ(records.size(), 27u);
@@ -72,91 +27,7 @@ TEST_F(Run, RecordsEveryPlannedCaseOnce) {
   EXPECT_EQ(of(kFirst).repro, "assay repro '" + kFirst + "'");
 }
 
-// Records arrive one at a time whoever judged, and only what is timed waits until it is alone.
-TEST_F(Run, SeveralJudgesShareTheCasesAndTimingIsAlone) {
-  job.jobs = 3;
-  script.patience_ms = 200;
-  bool appending = false;
-  job.append = [&](const Record& record) {
-    EXPECT_FALSE(std::exchange(appending, true));
-    records.push_back(record);
-    appending = false;
-  };
-  const RunEnding ending = run({.timing = Timing::also}, bench_of("gemm:m=2,n=2,dtype=f32"));
-  EXPECT_FALSE(ending.stopped);
-  EXPECT_EQ(records.size(), 27u);
-  EXPECT_TRUE(reconcile(plan, recorded_ids()).empty());
-  EXPECT_EQ(summarize(records).exit_code, 0);
-  EXPECT_EQ(script.started, 3);
-  EXPECT_EQ(ending.libraries.size(), 3u);
-  EXPECT_GT(script.most_at_work, 1);
-  EXPECT_LE(script.most_at_work, 3);
-  const std::set<std::string> timed{"gemm/openblas:m=2,n=2,dtype=f32", "gemm/simd:m=2,n=2,dtype=f32"};
-  EXPECT_EQ(std::set<std::string>(script.sampled.begin(), script.sampled.end()), timed);
-  for (const std::string& id : timed) {
-    EXPECT_TRUE(script.judged_alone.contains(id)) << id;
-    EXPECT_TRUE(timed.contains(records[records.size() - 1].kernel_id));
-    EXPECT_TRUE(timed.contains(records[records.size() - 2].kernel_id));
-  }
-}
-
-TEST_F(Run, ALargeCaseIsJudgedAlone) {
-  job.jobs = 2;
-  script.patience_ms = 200;
-  std::vector<KernelInfo> kernels = fake_kernels();
-  for (KernelInfo& kernel : kernels) kernel.target = "cuda";
-  run({.tier = Tier::ci, .filters = {"gemm/simd"}, .device = "cuda"}, {}, kernels);
-  EXPECT_TRUE(script.judged_alone.contains("gemm/simd:m=70000,n=1,dtype=f32"));
-  EXPECT_FALSE(script.judged_alone.contains("gemm/simd:m=1,n=1,dtype=f32"));
-  EXPECT_EQ(records.back().kernel_id, "gemm/simd:m=70000,n=1,dtype=f32");
-}
-
-// A device's memory is everybody's: who seems to have left some in use is judged once more, alone, and that counts.
-TEST_F(Run, GrowthSeenInCompanyIsLookedAtAlone) {
-  job.jobs = 2;
-  script.patience_ms = 200;
-  script.fails_once[kFirst] = {"growth", "a launch leaves 6 bytes"};
-  script.fails[kSecond] = {"growth", "a launch leaves 7 bytes"};
-  script.fails_once["gemm/simd:m=1,n=1,dtype=f32"] = {"accuracy", "never again"};
-  run();
-  EXPECT_EQ(records.size(), 27u);
-  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
-  EXPECT_EQ(of(kSecond).verdict, Verdict::memory);
-  EXPECT_EQ(of("gemm/simd:m=1,n=1,dtype=f32").verdict, Verdict::wrong);
-  EXPECT_EQ(script.checked.size(), 29u);
-  EXPECT_TRUE(script.judged_alone.contains(kFirst));
-}
-
-TEST_F(Run, AJudgeOfSeveralThatDiesIsReplacedAndTheOthersGoOn) {
-  job.jobs = 3;
-  script.deaths[kFirst] = 1;
-  script.deaths[kSecond] = 2;
-  run();
-  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
-  EXPECT_EQ(of(kSecond).verdict, Verdict::error);
-  EXPECT_EQ(records.size(), 27u);
-}
-
-TEST_F(Run, SeveralJudgesStopTogetherAndDropWhatIsInFlight) {
-  job.jobs = 3;
-  std::atomic<bool> stop = false;
-  job.append = [&](const Record& record) {
-    records.push_back(record);
-    stop = records.size() == 5;
-  };
-  job.stop_asked = [&] { return stop.load(); };
-  EXPECT_TRUE(run().stopped);
-  EXPECT_EQ(records.size(), 5u);
-}
-
-TEST_F(Run, ARecordThatCannotBeKeptEndsTheRunOfAllJudges) {
-  job.jobs = 3;
-  job.append = [&](const Record&) { throw Error("no space left on the device"); };
-  EXPECT_THROW(run(), Error);
-  EXPECT_LE(script.checked.size(), 3u);
-}
-
-TEST_F(Run, CasesMayBeAddedAsItGoes) {
+TEST_F(GateRun, CasesMayBeAddedAsItGoes) {
   plan = plan_without_cases(ops, fake_kernels(), {});
   job.plan = &plan;
   job.more = [this] {
@@ -173,13 +44,13 @@ TEST_F(Run, CasesMayBeAddedAsItGoes) {
   EXPECT_TRUE(run_plan(job).stopped) << "rather than all there is to do";
 }
 
-TEST_F(Run, AReproLineBeginsWithTheProgramAsItWasCalled) {
+TEST_F(GateRun, AReproLineBeginsWithTheProgramAsItWasCalled) {
   job.program = "my builds/bin/assay";
   run();
   EXPECT_EQ(of(kFirst).repro, "'my builds/bin/assay' repro '" + kFirst + "'");
 }
 
-TEST_F(Run, ReconcileNamesWhatIsMissingAndWhatIsTooMuch) {
+TEST_F(GateRun, ReconcileNamesWhatIsMissingAndWhatIsTooMuch) {
   run();
   std::set<std::string> ids = recorded_ids();
   ids.erase(kFirst);
@@ -188,7 +59,7 @@ TEST_F(Run, ReconcileNamesWhatIsMissingAndWhatIsTooMuch) {
                                                            "recorded but not planned: gemm/ghost:m=1"));
 }
 
-TEST_F(Run, ResumingRepeatsNothing) {
+TEST_F(GateRun, ResumingRepeatsNothing) {
   run();
   const std::set<std::string> all = recorded_ids();
   records.clear();
@@ -200,7 +71,7 @@ TEST_F(Run, ResumingRepeatsNothing) {
   EXPECT_EQ(recorded_ids(), std::set<std::string>{kSecond});
 }
 
-TEST_F(Run, AFailureIsAVerdictWithItsReasonAndNoOtherCaseChanges) {
+TEST_F(GateRun, AFailureIsAVerdictWithItsReasonAndNoOtherCaseChanges) {
   script.fails[kFirst] = {"accuracy", "c[3]: got 1, want 2, bound 0.1"};
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::wrong);
@@ -213,7 +84,7 @@ TEST_F(Run, AFailureIsAVerdictWithItsReasonAndNoOtherCaseChanges) {
               AllOf(HasSubstr("assay repro '" + kFirst + "'"), HasSubstr("wrong")));
 }
 
-TEST_F(Run, AJudgeThatDiesOnceIsReplacedAndTheCaseRepeated) {
+TEST_F(GateRun, AJudgeThatDiesOnceIsReplacedAndTheCaseRepeated) {
   script.deaths[kFirst] = 1;
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
@@ -223,7 +94,7 @@ TEST_F(Run, AJudgeThatDiesOnceIsReplacedAndTheCaseRepeated) {
   EXPECT_EQ(script.started, 2);
 }
 
-TEST_F(Run, ACaseThatKillsTheJudgeTwiceIsAnErrorAndTheRestGoesOn) {
+TEST_F(GateRun, ACaseThatKillsTheJudgeTwiceIsAnErrorAndTheRestGoesOn) {
   script.deaths[kFirst] = 2;
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::error);
@@ -234,19 +105,19 @@ TEST_F(Run, ACaseThatKillsTheJudgeTwiceIsAnErrorAndTheRestGoesOn) {
   EXPECT_EQ(summarize(records).exit_code, 4);
 }
 
-TEST_F(Run, AWorkerKilledWhileLoadingCostsNothing) {
+TEST_F(GateRun, AWorkerKilledWhileLoadingCostsNothing) {
   script.failing_loads = 1;
   run();
   EXPECT_EQ(summarize(records).exit_code, 0);
 }
 
-TEST_F(Run, AModuleThatNoLongerLoadsIsAnError) {
+TEST_F(GateRun, AModuleThatNoLongerLoadsIsAnError) {
   script.failing_loads = 2;
   run();
   EXPECT_EQ(of("gemm/openblas:m=1,n=1,dtype=f32").verdict, Verdict::error);
 }
 
-TEST_F(Run, AModuleThatChangesMeanwhileIsAnError) {
+TEST_F(GateRun, AModuleThatChangesMeanwhileIsAnError) {
   script.rebuilt = true;
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::error);
@@ -254,14 +125,14 @@ TEST_F(Run, AModuleThatChangesMeanwhileIsAnError) {
   EXPECT_TRUE(script.checked.empty());
 }
 
-TEST_F(Run, AnAnswerForAnotherKernelIsAnError) {
+TEST_F(GateRun, AnAnswerForAnotherKernelIsAnError) {
   script.misnamed.insert(kFirst);
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::error);
   EXPECT_THAT(of(kFirst).reason, HasSubstr("answered for 'gemm/another"));
 }
 
-TEST_F(Run, AJudgeThatReportsAFailureOfItsOwnMakesAnErrorAndTheRestGoesOn) {
+TEST_F(GateRun, AJudgeThatReportsAFailureOfItsOwnMakesAnErrorAndTheRestGoesOn) {
   script.internal_errors.insert(kFirst);
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::error);
@@ -269,7 +140,7 @@ TEST_F(Run, AJudgeThatReportsAFailureOfItsOwnMakesAnErrorAndTheRestGoesOn) {
   EXPECT_EQ(records.size(), 27u);
 }
 
-TEST_F(Run, ARefusalIsUnsupportedUnlessAnotherCheckFailed) {
+TEST_F(GateRun, ARefusalIsUnsupportedUnlessAnotherCheckFailed) {
   script.refused = {kFirst, kSecond};
   script.fails[kSecond] = {"guards", "byte -1 written"};
   run();
@@ -278,7 +149,7 @@ TEST_F(Run, ARefusalIsUnsupportedUnlessAnotherCheckFailed) {
   EXPECT_EQ(of(kSecond).verdict, Verdict::memory);
 }
 
-TEST_F(Run, GoldensTakePartInTheVerdict) {
+TEST_F(GateRun, GoldensTakePartInTheVerdict) {
   job.apply_goldens = [](const KernelInfo&, Record& record) {
     if (record.kernel_id != kFirst) return;
     for (CheckResult& result : record.checks) {
@@ -289,14 +160,14 @@ TEST_F(Run, GoldensTakePartInTheVerdict) {
   EXPECT_EQ(of(kFirst).verdict, Verdict::changed);
 }
 
-TEST_F(Run, AMissingCheckIsAnError) {
+TEST_F(GateRun, AMissingCheckIsAnError) {
   job.apply_goldens = [](const KernelInfo&, Record& record) { record.checks.pop_back(); };
   run();
   EXPECT_EQ(of(kFirst).verdict, Verdict::error);
   EXPECT_THAT(of(kFirst).reason, HasSubstr("was not done"));
 }
 
-TEST_F(Run, AStopDropsTheCaseInFlight) {
+TEST_F(GateRun, AStopDropsTheCaseInFlight) {
   job.stop_asked = [this] { return script.checked.size() >= 5; };
   const RunEnding ending = run();
   EXPECT_TRUE(ending.stopped);
@@ -304,7 +175,7 @@ TEST_F(Run, AStopDropsTheCaseInFlight) {
   EXPECT_EQ(records.size(), 4u);
 }
 
-TEST_F(Run, AJudgeKilledByTheStopLeavesNoRecord) {
+TEST_F(GateRun, AJudgeKilledByTheStopLeavesNoRecord) {
   script.deaths[kFirst] = 1;
   job.stop_asked = [this] { return !script.checked.empty(); };
   EXPECT_TRUE(run().stopped);
@@ -312,12 +183,12 @@ TEST_F(Run, AJudgeKilledByTheStopLeavesNoRecord) {
   EXPECT_EQ(script.started, 1);
 }
 
-TEST_F(Run, ADiskThatRefusesEndsTheRun) {
+TEST_F(GateRun, ADiskThatRefusesEndsTheRun) {
   job.append = [](const Record&) { throw UsageError("cannot append: No space left on device"); };
   EXPECT_THROW(run(), UsageError);
 }
 
-TEST_F(Run, OnlyCorrectKernelsAreTimed) {
+TEST_F(GateRun, OnlyCorrectKernelsAreTimed) {
   const std::string failing = "gemm/simd:m=64,n=1,dtype=f32";
   script.fails[failing] = {"accuracy", "off"};
   run({.timing = Timing::only}, bench_of("gemm:m=64,n=1,dtype=f32"));
@@ -326,19 +197,19 @@ TEST_F(Run, OnlyCorrectKernelsAreTimed) {
   EXPECT_EQ(of("gemm/openblas:m=64,n=1,dtype=f32").latency.size(), 1u);
 }
 
-TEST_F(Run, UntimedCasesAreNotSampled) {
+TEST_F(GateRun, UntimedCasesAreNotSampled) {
   run();
   EXPECT_TRUE(script.sampled.empty());
 }
 
-TEST_F(Run, NoLatencyForATimedCaseIsAnError) {
+TEST_F(GateRun, NoLatencyForATimedCaseIsAnError) {
   const std::string id = "gemm/simd:m=64,n=1,dtype=f32";
   script.no_latency.insert(id);
   run({.timing = Timing::only}, bench_of("gemm:m=64,n=1,dtype=f32"));
   EXPECT_EQ(of(id).verdict, Verdict::error);
 }
 
-TEST_F(Run, AJudgeThatDiesWhileTimingIsReplacedToo) {
+TEST_F(GateRun, AJudgeThatDiesWhileTimingIsReplacedToo) {
   const std::string id = "gemm/simd:m=64,n=1,dtype=f32";
   script.deaths_in_sample[id] = 1;
   run({.timing = Timing::only}, bench_of("gemm:m=64,n=1,dtype=f32"));
@@ -347,7 +218,7 @@ TEST_F(Run, AJudgeThatDiesWhileTimingIsReplacedToo) {
   EXPECT_EQ(of(id).latency.size(), 1u);
 }
 
-TEST_F(Run, AWorkspaceAboveThePolicysCapFailsTheContract) {
+TEST_F(GateRun, AWorkspaceAboveThePolicysCapFailsTheContract) {
   std::vector<KernelInfo> kernels = fake_kernels();
   kernels[0].contract.workspace_limit = (1 << 20) + 1;
   run({}, {}, kernels);
@@ -355,7 +226,7 @@ TEST_F(Run, AWorkspaceAboveThePolicysCapFailsTheContract) {
   EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
 }
 
-TEST_F(Run, KnownIssuesCountUntilTheyExpire) {
+TEST_F(GateRun, KnownIssuesCountUntilTheyExpire) {
   script.fails[kFirst] = {"accuracy", "off"};
   policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream 123", "me", day(2026, 1, 15)}};
   run();
@@ -369,7 +240,7 @@ TEST_F(Run, KnownIssuesCountUntilTheyExpire) {
 }
 
 // Those of the driver, and of the language, are of every kernel that a GPU has.
-TEST_F(Run, LateLibrariesThatComputeNothingAreNotOfTheRecord) {
+TEST_F(GateRun, LateLibrariesThatComputeNothingAreNotOfTheRecord) {
   script.late_libraries = {"libcuda.so.580.1 aa", "libengine.so.9 bb", "libnvidia-ptxjitcompiler.so.580.1 cc"};
   std::vector<std::string> applied;
   job.apply_goldens = [&](const KernelInfo&, Record& record) { applied = record.late_libraries; };
@@ -378,7 +249,7 @@ TEST_F(Run, LateLibrariesThatComputeNothingAreNotOfTheRecord) {
   EXPECT_EQ(applied, of(kFirst).late_libraries);
 }
 
-TEST_F(Run, AKnownIssueOfOneLibraryVersionIsNotKnownOfAnother) {
+TEST_F(GateRun, AKnownIssueOfOneLibraryVersionIsNotKnownOfAnother) {
   script.fails[kFirst] = {"accuracy", "off"};
   policy.known_issues = {
       {"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1), {"libopenblas 0.3.21"}}};
@@ -403,7 +274,7 @@ TEST_F(Run, AKnownIssueOfOneLibraryVersionIsNotKnownOfAnother) {
   EXPECT_EQ(judged_with({other}).reason, "");
 }
 
-TEST_F(Run, AKnownIssueMayBeOfALibraryThatIsLoadedLate) {
+TEST_F(GateRun, AKnownIssueMayBeOfALibraryThatIsLoadedLate) {
   script.fails[kFirst] = {"accuracy", "off"};
   script.late_libraries = {"libengine.so.9.1 0123456789abcdef0123"};
   const auto verdict_with = [&](const char* library) {
@@ -418,7 +289,7 @@ TEST_F(Run, AKnownIssueMayBeOfALibraryThatIsLoadedLate) {
 }
 
 // Two failures, each the known one of a library: where one of them is another, neither is excused.
-TEST_F(Run, AKnownIssueOfAnotherLibraryDoesNotHelpToExcuse) {
+TEST_F(GateRun, AKnownIssueOfAnotherLibraryDoesNotHelpToExcuse) {
   script.fails[kFirst] = {"accuracy", "off"};
   policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1)},
                          {"gemm/openblas:*", Verdict::memory, "upstream", "me", day(2026, 2, 1), {"libopenblas 1"}}};
@@ -433,7 +304,7 @@ TEST_F(Run, AKnownIssueOfAnotherLibraryDoesNotHelpToExcuse) {
   EXPECT_THAT(of(kFirst).reason, HasSubstr("not the known issue of me, upstream: libopenblas is not loaded"));
 }
 
-TEST_F(Run, AKnownIssueOfProcessorsThatLackAnInstructionSetIsNotKnownOfOthers) {
+TEST_F(GateRun, AKnownIssueOfProcessorsThatLackAnInstructionSetIsNotKnownOfOthers) {
   script.fails[kFirst] = {"accuracy", "off"};
   policy.known_issues = {
       {"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1), {}, {"amx_bf16", "avx512_bf16"}}};
@@ -450,7 +321,7 @@ TEST_F(Run, AKnownIssueOfProcessorsThatLackAnInstructionSetIsNotKnownOfOthers) {
   EXPECT_EQ(verdict_with({}), Verdict::wrong);
 }
 
-TEST_F(Run, AKnownIssueExcusesNothingElse) {
+TEST_F(GateRun, AKnownIssueExcusesNothingElse) {
   policy.known_issues = {{"gemm/openblas:m=1,n=1*", Verdict::wrong, "upstream", "me", day(2026, 2, 1)}};
   script.fails[kFirst] = {"guards", "byte -1 written"};  // other verdict
   script.fails[kSecond] = {"accuracy", "off"};           // other case
@@ -459,7 +330,7 @@ TEST_F(Run, AKnownIssueExcusesNothingElse) {
   EXPECT_EQ(of(kSecond).verdict, Verdict::wrong);
 }
 
-TEST_F(Run, AKnownWrongResultDoesNotHideANewOverrun) {
+TEST_F(GateRun, AKnownWrongResultDoesNotHideANewOverrun) {
   policy.known_issues = {{"gemm/openblas:*", Verdict::wrong, "upstream", "me", day(2026, 2, 1)}};
   script.fails[kFirst] = {"accuracy", "off"};
   job.apply_goldens = [](const KernelInfo&, Record& record) {

@@ -1,0 +1,100 @@
+// The coordinator with several judges side by side: who judges what, what is judged alone, deaths, stopping.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <utility>
+
+#include "core/error.h"
+#include "gate/coordinator.h"
+#include "gate/summary.h"
+#include "gate_run_fixture.h"
+
+namespace assay {
+namespace {
+
+// Records arrive one at a time whoever judged, and only what is timed waits until it is alone.
+TEST_F(GateRun, SeveralJudgesShareTheCasesAndTimingIsAlone) {
+  job.jobs = 3;
+  script.patience_ms = 200;
+  bool appending = false;
+  job.append = [&](const Record& record) {
+    EXPECT_FALSE(std::exchange(appending, true));
+    records.push_back(record);
+    appending = false;
+  };
+  const RunEnding ending = run({.timing = Timing::also}, bench_of("gemm:m=2,n=2,dtype=f32"));
+  EXPECT_FALSE(ending.stopped);
+  EXPECT_EQ(records.size(), 27u);
+  EXPECT_TRUE(reconcile(plan, recorded_ids()).empty());
+  EXPECT_EQ(summarize(records).exit_code, 0);
+  EXPECT_EQ(script.started, 3);
+  EXPECT_EQ(ending.libraries.size(), 3u);
+  EXPECT_GT(script.most_at_work, 1);
+  EXPECT_LE(script.most_at_work, 3);
+  const std::set<std::string> timed{"gemm/openblas:m=2,n=2,dtype=f32", "gemm/simd:m=2,n=2,dtype=f32"};
+  EXPECT_EQ(std::set<std::string>(script.sampled.begin(), script.sampled.end()), timed);
+  for (const std::string& id : timed) {
+    EXPECT_TRUE(script.judged_alone.contains(id)) << id;
+    EXPECT_TRUE(timed.contains(records[records.size() - 1].kernel_id));
+    EXPECT_TRUE(timed.contains(records[records.size() - 2].kernel_id));
+  }
+}
+
+TEST_F(GateRun, ALargeCaseIsJudgedAlone) {
+  job.jobs = 2;
+  script.patience_ms = 200;
+  std::vector<KernelInfo> kernels = fake_kernels();
+  for (KernelInfo& kernel : kernels) kernel.target = "cuda";
+  run({.tier = Tier::ci, .filters = {"gemm/simd"}, .device = "cuda"}, {}, kernels);
+  EXPECT_TRUE(script.judged_alone.contains("gemm/simd:m=70000,n=1,dtype=f32"));
+  EXPECT_FALSE(script.judged_alone.contains("gemm/simd:m=1,n=1,dtype=f32"));
+  EXPECT_EQ(records.back().kernel_id, "gemm/simd:m=70000,n=1,dtype=f32");
+}
+
+// A device's memory is everybody's: who seems to have left some in use is judged once more, alone, and that counts.
+TEST_F(GateRun, GrowthSeenInCompanyIsLookedAtAlone) {
+  job.jobs = 2;
+  script.patience_ms = 200;
+  script.fails_once[kFirst] = {"growth", "a launch leaves 6 bytes"};
+  script.fails[kSecond] = {"growth", "a launch leaves 7 bytes"};
+  script.fails_once["gemm/simd:m=1,n=1,dtype=f32"] = {"accuracy", "never again"};
+  run();
+  EXPECT_EQ(records.size(), 27u);
+  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
+  EXPECT_EQ(of(kSecond).verdict, Verdict::memory);
+  EXPECT_EQ(of("gemm/simd:m=1,n=1,dtype=f32").verdict, Verdict::wrong);
+  EXPECT_EQ(script.checked.size(), 29u);
+  EXPECT_TRUE(script.judged_alone.contains(kFirst));
+}
+
+TEST_F(GateRun, AJudgeOfSeveralThatDiesIsReplacedAndTheOthersGoOn) {
+  job.jobs = 3;
+  script.deaths[kFirst] = 1;
+  script.deaths[kSecond] = 2;
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
+  EXPECT_EQ(of(kSecond).verdict, Verdict::error);
+  EXPECT_EQ(records.size(), 27u);
+}
+
+TEST_F(GateRun, SeveralJudgesStopTogetherAndDropWhatIsInFlight) {
+  job.jobs = 3;
+  std::atomic<bool> stop = false;
+  job.append = [&](const Record& record) {
+    records.push_back(record);
+    stop = records.size() == 5;
+  };
+  job.stop_asked = [&] { return stop.load(); };
+  EXPECT_TRUE(run().stopped);
+  EXPECT_EQ(records.size(), 5u);
+}
+
+TEST_F(GateRun, ARecordThatCannotBeKeptEndsTheRunOfAllJudges) {
+  job.jobs = 3;
+  job.append = [&](const Record&) { throw Error("no space left on the device"); };
+  EXPECT_THROW(run(), Error);
+  EXPECT_LE(script.checked.size(), 3u);
+}
+
+}  // namespace
+}  // namespace assay
