@@ -1,7 +1,7 @@
 """Adds up test results and prints the last line of ci/test: "N passed, N failed, N skipped".
 
-Reads JUnit XML (ctest, pytest) and checks.tsv (name, outcome). Failures and skips are named with their reasons. A
-file that is missing or unreadable, or one without a test, is a failure: a runner that died must not look like
+Reads JUnit XML (ctest, pytest) and checks.tsv (name, outcome, reason). Failures and skips are named with their reasons.
+A file that is missing or unreadable, or one without a test, is a failure: a runner that died must not look like
 success. So is a skip without a reason.
 Exits 0 only when something passed and nothing failed.
 """
@@ -30,7 +30,7 @@ def junit_outcomes(path):
         if bad is not None or status == "fail":
             yield name, "failed", bad.get("message", "") if bad is not None else ""
         elif status == "disabled":
-            yield name, "skipped", "disabled"
+            yield name, "failed", "disabled without a reason"
         elif skipped is not None or status == "notrun":
             reason = skipped.get("message", "") if skipped is not None else ""
             asked = status is None or reason.startswith(SKIP_MESSAGES)
@@ -46,8 +46,11 @@ def junit_outcomes(path):
 
 def tsv_outcomes(path):
     for line in path.read_text().splitlines():
-        name, outcome = line.split("\t")
-        yield name, outcome, ""
+        name, outcome, *said = line.split("\t")
+        reason = " ".join(said).strip()
+        if outcome == "skipped" and not reason:
+            outcome, reason = "failed", "skipped without a reason"
+        yield name, outcome, reason
 
 
 def outcomes(path):

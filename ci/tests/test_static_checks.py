@@ -1,5 +1,5 @@
 """ci/test: a check or a test run that got no file to look at is a failure, whether there is none or git refused to list
-them. The programs are stand-ins; git is one that refuses on demand."""
+them; what is left out is counted with its reason. The programs are stand-ins; git is one that refuses on demand."""
 
 import os
 import shutil
@@ -20,12 +20,17 @@ STAND_INS = {
     "programs/g++": "",
     "programs/clang-format": "",
     "programs/shellcheck": "",
-    "programs/ctest": f'while [ "$1" != --output-junit ]; do shift; done\necho "{JUNIT}" >"$2"\n',
+    "programs/ctest": f"""while [ "$1" != --output-junit ]; do
+  [ "$1" != --show-only ] || {{ [ "$3" = "$NO_TEST_IS" ] && echo "Total Tests: 0" || echo "Total Tests: 2"; exit; }}
+  shift
+done
+echo "{JUNIT}" >"$2"
+""",
     "programs/git": f"""[ "$1" != "$GIT_REFUSES" ] || {{ echo "fatal: $1 refused" >&2 && exit 128; }}
 exec {shutil.which("git")} "$@"
 """,
-    "build/bin/assay": "",
-    "harness/tests/mutants/build.py": "",
+    "build/bin/assay": 'printf "Beyond this machine, and not counted:\\n- a: too large\\n\\nAlarms:\\n- none\\n"\n',
+    "harness/tests/mutants/build.py": 'print("skipped: 3 faults: of other parts")\n',
     ".venv/bin/ruff": "",
     ".venv/bin/clang-tidy": 'for file; do :; done\necho "$file" >>tidied\n',
     ".venv/bin/python": f'exec {sys.executable} "$@"\n',
@@ -59,12 +64,16 @@ def tree(tmp_path):
     return tmp_path
 
 
-def failed(tree, *arguments, refuse="", **environment):
-    """The names that ci/test counts as failed."""
+def run(tree, *arguments, refuse="", **environment):
     programs = {"PATH": f"{tree / 'programs'}:{os.environ['PATH']}", "GIT_REFUSES": refuse, "ASSAY_BASE": "HEAD~1"}
-    end = subprocess.run(
+    return subprocess.run(
         ["ci/test", *arguments], cwd=tree, env=os.environ | programs | environment, capture_output=True, text=True
     )
+
+
+def failed(tree, *arguments, **more):
+    """The names that ci/test counts as failed."""
+    end = run(tree, *arguments, **more)
     names = [line.split()[1] for line in end.stdout.splitlines() if line.startswith("failed: ")]
     assert end.returncode == (1 if names else 0), end.stdout + end.stderr
     return names
@@ -89,7 +98,7 @@ def test_with_files_to_look_at_everything_passes(tree, arguments, files):
 @pytest.mark.parametrize(
     ("command", "arguments", "names"),
     [
-        ("ls-files", [], {"clang-format", "shellcheck", PYTEST}),
+        ("ls-files", [], {"clang-format", "shellcheck", "clang-tidy", PYTEST}),
         ("ls-files", ["--all"], {"clang-format", "shellcheck", "clang-tidy", PYTEST}),
         ("grep", [], {"shellcheck"}),
         ("diff", [], {"clang-tidy"}),
@@ -127,6 +136,41 @@ def test_every_commit_since_the_base_is_looked_at(tree):
 def test_a_base_that_git_does_not_know_leaves_every_file_to_look_at(tree):
     assert failed(tree, ASSAY_BASE="0" * 40) == []
     assert tidied(tree) == FILES[:2]
+
+
+NO_CUDA = "skipped: ctest (tests and kernels of CUDA: this build has none)"
+NO_GPU = "skipped: ctest (2 tests labelled gpu: they need a GPU)"
+FAULTS = ["skipped: seeded-faults (3 faults: of other parts)", "skipped: seeded-faults (a: too large)"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (["--all"], [*FAULTS, NO_GPU, NO_CUDA]),
+        (["--sanitize", "address"], [NO_GPU, "slow or statistical", NO_CUDA]),
+        (["--sanitize", "thread"], ["2 tests not labelled threads", NO_CUDA]),
+        ([], ["clang-tidy (1 files in which git sees no change", *FAULTS, NO_GPU, "slow or statistical", NO_CUDA]),
+    ],
+)
+def test_what_is_left_out_is_counted_with_its_reason(tree, arguments, lines):
+    end = run(tree, *arguments)
+    skipped = [line for line in end.stdout.splitlines() if line.startswith("skipped: ")]
+    assert [line for line, part in zip(skipped, lines, strict=True) if part not in line] == []
+    assert end.stdout.endswith(f" passed, 0 failed, {len(lines)} skipped\n"), end.stdout + end.stderr
+
+
+def test_what_there_is_none_of_is_not_left_out(tree):
+    (tree / "build").mkdir(exist_ok=True)
+    (tree / "build" / "CMakeCache.txt").write_text("ASSAY_CUDA:BOOL=ON\n")
+    end = run(tree, "--all", NO_TEST_IS="gpu")
+    assert "labelled gpu" not in end.stdout
+    assert "CUDA" not in end.stdout
+
+
+def test_a_selftest_that_fails_is_a_failure_whatever_it_lists(tree):
+    with (tree / "build/bin/assay").open("a") as program:
+        program.write("exit 1\n")
+    assert failed(tree) == ["seeded-faults"]
 
 
 def test_sanitize_without_a_list_is_one_line(tree):

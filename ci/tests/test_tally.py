@@ -53,10 +53,11 @@ def run(tmp_path, capsys, *files):
 def test_counts_and_names(tmp_path, capsys):
     code, lines = run(tmp_path, capsys, ("ctest.xml", CTEST), ("pytest.xml", PYTEST), ("checks.tsv", "ruff\tfailed\n"))
     assert code == 1
-    assert lines[-1] == "2 passed, 6 failed, 4 skipped"
+    assert lines[-1] == "2 passed, 7 failed, 3 skipped"
     assert "skipped: asked (the sanitizer owns malloc)" in lines
     assert "skipped: left_out (it takes minutes to compile)" in lines
     assert "failed: silent (skipped without a reason)" in lines
+    assert "failed: off (disabled without a reason)" in lines
     assert "failed: lost (Unable to find executable)" in lines
     assert "skipped: t.skipped (no browser)" in lines
     assert "failed: ruff" in lines
@@ -79,5 +80,17 @@ def test_a_missing_file_is_a_failure(capsys):
 
 
 def test_skips_alone_are_no_success(tmp_path, capsys):
-    code, _ = run(tmp_path, capsys, ("c.xml", '<testsuite><testcase name="a" status="disabled"/></testsuite>'))
+    code, lines = run(tmp_path, capsys, ("checks.tsv", "ctest\tskipped\t3 tests labelled gpu: no GPU\n"))
+    assert (code, lines[-1]) == (1, "0 passed, 0 failed, 1 skipped")
+
+
+@pytest.mark.parametrize("line", ["ctest\tskipped", "ctest\tskipped\t", "ctest\tskipped\t "])
+def test_a_check_skipped_without_a_reason_is_a_failure(tmp_path, capsys, line):
+    code, lines = run(tmp_path, capsys, ("checks.tsv", f"ruff\tpassed\n{line}\n"))
     assert code == 1
+    assert lines == ["failed: ctest (skipped without a reason)", "1 passed, 1 failed, 0 skipped"]
+
+
+def test_a_skipped_check_is_counted_with_its_reason(tmp_path, capsys):
+    code, lines = run(tmp_path, capsys, ("checks.tsv", "faults\tpassed\nfaults\tskipped\t3 faults: too large\n"))
+    assert (code, lines) == (0, ["skipped: faults (3 faults: too large)", "1 passed, 0 failed, 1 skipped"])

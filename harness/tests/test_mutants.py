@@ -1,6 +1,7 @@
 """The seeded faults of harness/tests/mutants fit the kernels as they are, say what they are and name cases there are.
 What catches them, `assay selftest` says."""
 
+import argparse
 import importlib.util
 import re
 import subprocess
@@ -87,3 +88,24 @@ def test_a_sample_is_a_part_and_the_parts_are_the_whole():
     assert sorted(fault.name for part in parts for fault in part) == sorted(fault.name for fault in FAULTS)
     with pytest.raises(build.Problem, match="part K of N"):
         build.sampled(FAULTS, "5/4")
+
+
+@pytest.mark.parametrize(
+    ("asked", "reasons"),
+    [
+        ({"sample": "2/5"}, ["cpu faults: not of this part, --sample 2/5", "cuda faults: not of this part"]),
+        ({"target": "cpu"}, ["cuda faults: --target cpu"]),
+        ({"target": "cpu", "sample": "2/5"}, ["cuda faults: --target cpu", "cpu faults: not of this part"]),
+        ({"names": [FAULTS[0].name]}, ["cpu faults: not among those named", "cuda faults: not among those named"]),
+        ({}, []),
+    ],
+)
+def test_what_is_left_out_has_its_count_and_its_reason(asked, reasons):
+    given = argparse.Namespace(**({"names": [], "target": None, "sample": None} | asked))
+    faults, left_out = build.chosen(FAULTS, given)
+    on_cpu = sum(fault.target == "cpu" for fault in faults)
+    *of_faults, of_sets = left_out
+    assert re.match(f"{on_cpu} cpu faults compiled for HWY_SSE4 and HWY_AVX[23]: ", of_sets)
+    for line, reason in zip(of_faults, reasons, strict=True):
+        assert reason in line
+    assert len(faults) + sum(int(line.split()[0]) for line in of_faults) == len(FAULTS)

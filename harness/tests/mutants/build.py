@@ -6,6 +6,7 @@ spoils, unspoilt but made the same way: the control. OUT/faults.json lists them 
 
 The command lines are FOLDER's; kernels and patches are the tree's. What is up to date is left. CPU kernels are compiled
 for the best instruction set of this machine alone, CUDA kernels for sm_90a. A fault that does not compile is an error.
+What is left out has a line "skipped: " with the count and the reason, which ci/test counts.
 """
 
 import argparse
@@ -97,9 +98,10 @@ def sampled(faults: list[Fault], sample: str) -> list[Fault]:
     return sorted(ordered[part - 1 :: parts], key=lambda fault: fault.name)
 
 
-def instruction_sets_left_out() -> str:
+def instruction_sets_left_out() -> list[str]:
+    """Highway's names of all but this machine's best: kernels/common/targets.h."""
     has_avx512 = re.search(r"^flags.*\bavx512vl\b", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return "HWY_SSE4|" + ("HWY_AVX2" if has_avx512 else "HWY_AVX3")
+    return ["HWY_SSE4", "HWY_AVX2" if has_avx512 else "HWY_AVX3"]
 
 
 class Builder:
@@ -148,7 +150,7 @@ class Builder:
             words = [word for word in words if not word.startswith(("--generate-code", "-arch"))]
             words.insert(-4, "--generate-code=arch=compute_90a,code=sm_90a")
         else:
-            words.insert(-4, f"-DASSAY_DISABLED_TARGETS={instruction_sets_left_out()}")
+            words.insert(-4, f"-DASSAY_DISABLED_TARGETS={'|'.join(instruction_sets_left_out())}")
         compiled = _run(words)
         if compiled:
             return f"{name}: does not compile\n{compiled}"
@@ -179,6 +181,30 @@ def manifest(faults: list[Fault]) -> list[dict]:
     return [{field: getattr(fault, field) for field in fields} for fault in faults]
 
 
+def chosen(faults: list[Fault], given: argparse.Namespace) -> tuple[list[Fault], list[str]]:
+    """Those asked for, and for what is left out a line each: how much it is and why."""
+    left_out = []
+
+    def keep(kept: list[Fault], why: str) -> list[Fault]:
+        for target in SUFFIX:
+            count = sum(fault.target == target and fault not in kept for fault in faults)
+            if count:
+                left_out.append(f"{count} {target} faults: {why}")
+        return kept
+
+    if given.names:
+        faults = keep([fault for fault in faults if fault.name in given.names], "not among those named")
+    if given.target:
+        faults = keep([fault for fault in faults if fault.target == given.target], f"--target {given.target}")
+    if given.sample:
+        faults = keep(sampled(faults, given.sample), f"not of this part, --sample {given.sample}")
+    on_cpu = sum(fault.target == "cpu" for fault in faults)
+    if on_cpu:
+        sets = " and ".join(instruction_sets_left_out())
+        left_out.append(f"{on_cpu} cpu faults compiled for {sets}: this machine's best instruction set alone is judged")
+    return faults, left_out
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -192,12 +218,7 @@ def main(arguments: list[str]) -> int:
     unknown = set(given.names) - {fault.name for fault in faults}
     if unknown:
         raise Problem(f"there is no fault {', '.join(sorted(unknown))}")
-    if given.names:
-        faults = [fault for fault in faults if fault.name in given.names]
-    if given.target:
-        faults = [fault for fault in faults if fault.target == given.target]
-    if given.sample:
-        faults = sampled(faults, given.sample)
+    faults, left_out = chosen(faults, given)
     out = (given.out or given.build / "mutants").resolve()
     out.mkdir(parents=True, exist_ok=True)
     builder = Builder(given.build.resolve(), out)
@@ -215,6 +236,8 @@ def main(arguments: list[str]) -> int:
     whole = {fault.name for fault in read_faults() if fault.target in {one.target for one in faults}}
     listed = {"whole": whole == {fault.name for fault in faults}, "faults": manifest(faults)}
     (out / "faults.json").write_text(json.dumps(listed, indent=1) + "\n")
+    for line in left_out:
+        print(f"skipped: {line}")
     print(f"{len(faults)} faults and {len(controls)} controls in {out}, {failed} failed")
     return 1 if failed else 0
 
