@@ -23,10 +23,11 @@ void fail_check(Record& record, std::string_view check, const std::string& detai
   }
 }
 
-// What is known of a device's memory in use is everybody's: in company others may have grown it.
+// A failure stays what it is; of what did not fail it is not known yet whether it leaks.
 bool is_known_alone(const Record& record) {
+  if (exit_code_of(record.verdict) == 1 || record.verdict == Verdict::error) return false;
   return std::any_of(record.checks.begin(), record.checks.end(), [](const CheckResult& result) {
-    return result.check == "growth" && result.outcome == Outcome::fail;
+    return result.outcome == Outcome::skipped && result.detail.starts_with(kGrewInCompany);
   });
 }
 
@@ -39,6 +40,7 @@ class Desk {
   // For one runner: and then those that the job adds to the plan.
   Desk(const RunJob& job, std::vector<const PlannedCase*> cases)
       : job_(job), cases_(std::move(cases)), grows_(job.more != nullptr) {}
+  Company company() const { return again_ == nullptr ? Company::none : Company::others; }
   int size() const { return static_cast<int>(cases_.size()); }
 
   // Null when none is left, when a stop was asked for and when another thread has failed.
@@ -150,7 +152,7 @@ class Runner {
     Record record;
     try {
       load(kernel);
-      record = judge_->check(kernel, planned.c);
+      record = judge_->check(kernel, planned.c, desk_->company());
     } catch (const JudgeDied&) {
       throw;
     } catch (const std::exception& e) {

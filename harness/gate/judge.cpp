@@ -9,7 +9,9 @@ class JudgeProcess : public Judge {
  public:
   explicit JudgeProcess(const JudgeSettings& settings) : client_(settings) {}
   std::vector<KernelInfo> load(const std::filesystem::path& module) override { return client_.load(module); }
-  Record check(const KernelInfo& kernel, const Case& c) override { return client_.check(kernel, c); }
+  Record check(const KernelInfo& kernel, const Case& c, Company company) override {
+    return client_.check(kernel, c, company);
+  }
   std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
     return client_.screen(kernel, cases);
   }
@@ -33,8 +35,8 @@ class Lent : public Judge {
   std::vector<KernelInfo> load(const std::filesystem::path& module) override {
     return unless_it_dies([&] { return (*judge_)->load(module); });
   }
-  Record check(const KernelInfo& kernel, const Case& c) override {
-    return unless_it_dies([&] { return (*judge_)->check(kernel, c); });
+  Record check(const KernelInfo& kernel, const Case& c, Company company) override {
+    return unless_it_dies([&] { return (*judge_)->check(kernel, c, company); });
   }
   std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
     return unless_it_dies([&] { return (*judge_)->screen(kernel, cases); });

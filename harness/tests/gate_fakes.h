@@ -103,6 +103,7 @@ struct JudgeScript {
   std::set<std::string> judged_alone;
   std::map<std::string, std::pair<std::string, std::string>> fails;  // kernel id -> check, detail
   std::map<std::string, std::pair<std::string, std::string>> fails_once;
+  std::map<std::string, bool> grows;  // kernel id -> on the device, also without company
   std::map<std::string, int> deaths;  // kernel id -> times it kills the judge
   std::map<std::string, int> deaths_in_sample;
   std::set<std::string> no_latency;
@@ -135,7 +136,7 @@ class FakeJudge : public Judge {
   }
   std::vector<LoadedLibrary> libraries() override { return {{"/lib/libm.so.6", "2.36", "abcd"}}; }
 
-  Record check(const KernelInfo& kernel, const Case& c) override {
+  Record check(const KernelInfo& kernel, const Case& c, Company company) override {
     begin(c.kernel_id(kernel.name));
     const std::lock_guard lock(script_->mutex);
     --script_->at_work;
@@ -148,11 +149,20 @@ class FakeJudge : public Judge {
     record.kernel = kernel.name;
     record.checks = all_checks_passed();
     record.late_libraries = script_->late_libraries;
-    const auto fail = [&](const std::pair<std::string, std::string>& how) {
+    const auto set = [&](const std::string& check, Outcome outcome, const std::string& detail) {
       for (CheckResult& result : record.checks) {
-        if (result.check == how.first) result = check_result(how.first, Outcome::fail, how.second);
+        if (result.check == check) result = check_result(check, outcome, detail);
       }
     };
+    const auto fail = [&](const std::pair<std::string, std::string>& how) {
+      set(how.first, Outcome::fail, how.second);
+    };
+    if (const auto grown = script_->grows.find(record.kernel_id); grown != script_->grows.end()) {
+      const bool known = company == Company::none;
+      if (!known || grown->second) {
+        set("growth", known ? Outcome::fail : Outcome::skipped, std::string(known ? "" : kGrewInCompany) + "6 bytes");
+      }
+    }
     if (script_->fails.contains(record.kernel_id)) fail(script_->fails[record.kernel_id]);
     if (const auto once = script_->fails_once.extract(record.kernel_id)) fail(once.mapped());
     if (script_->misnamed.contains(record.kernel_id)) record.kernel_id = "gemm/another:m=1,n=1,dtype=f32";

@@ -9,6 +9,7 @@
 #include "fill/fill.h"
 #include "record/invariance.h"
 #include "worker/load.h"
+#include "worker/memory_growth.h"
 #include "worker/steps.h"
 
 namespace assay {
@@ -19,10 +20,6 @@ constexpr int kLoadedLaunches = 5, kLoadedLaunchesAlone = 2;
 // Threads beyond one a core are stopped at any instruction while others go on: races show that a team in step hides.
 constexpr int kMostCrowding = 16;
 constexpr int kCrowdedLaunches = 20;
-// What steady launches may gain in all before it counts as growth: bookkeeping of threads that start late.
-constexpr int64_t kHeapSlack = 64 << 10;
-constexpr int64_t kResidentSlack = 16 << 20;
-constexpr int64_t kDeviceSlack = 16 << 20;
 // As kStaleSeed, far from others.
 constexpr uint64_t kPerturbedSeed = 7000001;
 
@@ -33,15 +30,9 @@ class Examination : public Steps {
       : Steps(court, kernel, op, c) {}
 
   Record run() {
-    try {
+    attempt([&] {
       if (std::optional<Trial> trial = accepted()) all_checks(*trial);
-    } catch (const ProcessLost& lost) {
-      lose(lost);
-    } catch (const ContractBroken& broken) {
-      refuse(broken.what());
-    } catch (const LaunchFailed& failed) {
-      sheet_.set("launch", Outcome::fail, failed.what());
-    }
+    });
     leave_no_process_behind();
     sheet_.set("sanitizer", has_streams(device()) ? Outcome::skipped : Outcome::not_applicable,
                has_streams(device()) ? "asked for by --sanitizer" : "there is none for a CPU here");
@@ -161,69 +152,43 @@ class Examination : public Steps {
 
   void repeats(Trial& trial) {
     constexpr int kLaunches = kRepeats - 2;
-    int growing = 0, allocating = 0;
-    int64_t heap_at_start = 0, heap = 0;
-    DeviceGrowth on_device;
-    const auto resident_at_start = static_cast<int64_t>(own_memory(court_.first->pid()));
+    MemoryGrowth growth(court_.first->pid());
     for (int i = 0; i < kLaunches; ++i) {
       const bool same_content = i < kLaunches / 2;  // many in a row: what alternates is not told for the content's work
       const Outputs repeat = launch(trial, same_content ? Poison::first : Poison::second);
       if (same_content) compare("same-run", repeat, ASSAY_SAME_RUN, "launch " + std::to_string(i + 3));
       if (i + 1 == kLaunches / 2) compare_content(std::exchange(over_other_content_, {}), "over another poison");
       if (!same_content) compare_content(repeat, "over another poison, launch " + std::to_string(i + 3));
-      const LaunchCost& cost = trial.cost();
-      if (i == 0) heap_at_start = cost.outstanding;
-      if (i > 0 && cost.outstanding > heap) ++growing;
-      if (cost.allocations > 0) ++allocating;
-      heap = cost.outstanding;
-      on_device.add(cost.device_growth);
+      growth.add(trial.cost());
     }
-    const int64_t grown = heap - heap_at_start;
-    const int64_t resident = static_cast<int64_t>(own_memory(court_.first->pid())) - resident_at_start;
-    sheet_.record.resident_growth_bytes = resident;
-    if (on_device.is_steady() && device_grows_again(trial, kLaunches)) {
-      sheet_.set("growth", Outcome::fail, on_device.text());
-    } else if (grown > kHeapSlack || resident > kResidentSlack || (grown > 0 && growing > kLaunches / 2)) {
-      sheet_.set("growth", Outcome::fail,
-                 "over " + std::to_string(kLaunches) + " launches the heap grew by " + std::to_string(grown) +
-                     " bytes, the resident size by " + std::to_string(resident));
-    } else if (allocating == kLaunches && !contract_.may_allocate) {
-      sheet_.set("growth", Outcome::fail, "every launch allocates, and the contract does not say may_allocate");
-    } else {
-      sheet_.set("growth", Outcome::pass, trial.cost().counted ? "" : "heap not counted: resident size alone");
+    sheet_.record.resident_growth_bytes = growth.resident();
+    sheet_.set(growth_check(trial, growth, kLaunches));
+  }
+
+  // What grew on the device alone is known only where no other judge may have taken it.
+  CheckResult growth_check(Trial& trial, const MemoryGrowth& growth, int launches) {
+    const CheckResult of_process = growth.of_process(contract_.may_allocate);
+    if (!growth.is_steady_on_device() || !device_grows_again(trial, launches)) return of_process;
+    if (court_.company == Company::none) return check_result("growth", Outcome::fail, growth.on_device());
+    return of_process.outcome == Outcome::fail
+               ? of_process
+               : check_result("growth", Outcome::skipped, std::string(kGrewInCompany) + growth.on_device());
+  }
+
+  // The other worker may have taken memory for its plan meanwhile: without it, once more.
+  bool device_grows_again(Trial& trial, int launches) {
+    court_.second->settle();
+    MemoryGrowth again(court_.first->pid());
+    for (int i = 0; i < launches; ++i) {
+      launch(trial, Poison::first);
+      again.add(trial.cost());
     }
+    return again.is_steady_on_device();
   }
 
   void compare_content(const Outputs& got, const std::string& how) {
     if (sheet_.find("same-run")->outcome == Outcome::pass) return compare("same-content", got, ASSAY_SAME_RUN, how);
     sheet_.set("same-content", Outcome::not_applicable, "repeated launches differ already");
-  }
-
-  // Of the device's memory in use, which is everybody's: what others take or give back at a time is no median.
-  struct DeviceGrowth {
-    std::vector<int64_t> of_launch;
-    void add(int64_t bytes) { of_launch.push_back(bytes); }
-    int64_t median() const {
-      std::vector<int64_t> sorted = of_launch;
-      const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);  // the lower of two
-      std::nth_element(sorted.begin(), middle, sorted.end());
-      return *middle;
-    }
-    bool is_steady() const { return median() * static_cast<int64_t>(of_launch.size()) > kDeviceSlack; }
-    std::string text() const {
-      return "a launch leaves " + std::to_string(median()) + " bytes more of the device's memory in use";
-    }
-  };
-
-  // The other worker may have taken memory for its plan meanwhile: without it, once more.
-  bool device_grows_again(Trial& trial, int launches) {
-    court_.second->settle();
-    DeviceGrowth again;
-    for (int i = 0; i < launches; ++i) {
-      launch(trial, Poison::first);
-      again.add(trial.cost().device_growth);
-    }
-    return again.is_steady();
   }
 
   // Whoever works alone races with nobody. And only who promises the same bytes at any number of threads is put to this

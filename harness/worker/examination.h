@@ -21,6 +21,7 @@ struct Court {
   Subject* timing;  // takes no part; named so that it is not taken for a stray process
   Memory* memory;
   Laboratory* laboratory;
+  Company company = Company::none;
 };
 
 // The record, without verdict and without the checks against goldens ("truth", "golden-bits", "statistical"), which the

@@ -177,7 +177,8 @@ class Judge {
     turn_to(info.module.string());
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
     const Op& op = ops_.named(info.op);
-    const Court court{&settings_, &first_, &second_, &timing_, &memory(), &laboratory(op, c)};
+    const Company company = message.at("in_company").get<bool>() ? Company::others : Company::none;
+    const Court court{&settings_, &first_, &second_, &timing_, &memory(), &laboratory(op, c), company};
     Record record = settings_.sanitizer ? examine_sanitized(court, correctness_environment(), info, op, c)
                                         : examine(court, info, op, c);
     record.late_libraries = late_libraries();

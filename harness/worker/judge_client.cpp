@@ -107,8 +107,10 @@ std::vector<KernelInfo> JudgeClient::load(const std::filesystem::path& module) {
   return kernels;
 }
 
-Record JudgeClient::check(const KernelInfo& kernel, const Case& c) {
-  return record_from_json(impl_->ask(naming("check", kernel, c)).at("record"));
+Record JudgeClient::check(const KernelInfo& kernel, const Case& c, Company company) {
+  json message = naming("check", kernel, c);
+  message["in_company"] = company == Company::others;
+  return record_from_json(impl_->ask(message).at("record"));
 }
 
 std::vector<Screened> JudgeClient::screen(const KernelInfo& kernel, std::span<const Case> cases) {

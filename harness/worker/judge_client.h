@@ -11,6 +11,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/sanitizer_log.h"
@@ -48,6 +49,13 @@ struct KernelInfo {
   std::string op, name, target;
   Contract contract;
 };
+
+// Whether other judges are at work on the same device meanwhile.
+enum class Company { none, others };
+
+// Begins the detail of a check "growth" that was skipped: only the device's memory in use grew, and others may have
+// taken it. Asked again without company, it passes or fails.
+inline constexpr std::string_view kGrewInCompany = "not known beside other judges: ";
 
 // What to time, in addition to the correctness checks of the same (case, kernel).
 struct SamplePlan {
@@ -88,7 +96,7 @@ class JudgeClient {
   std::vector<KernelInfo> load(const std::filesystem::path& module);
 
   // Every correctness check of one case on one kernel. Never throws for what a kernel does: that is in the record.
-  Record check(const KernelInfo& kernel, const Case& c);
+  Record check(const KernelInfo& kernel, const Case& c, Company company = Company::none);
 
   // Each in turn, with one launch and few checks. As check(), never throws for what a kernel does.
   std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases);

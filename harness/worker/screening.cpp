@@ -15,15 +15,9 @@ class Screening : public Steps {
 
   Screened run() {
     Screened screened;
-    try {
+    attempt([&] {
       if (std::optional<Trial> trial = accepted()) screened.unverified = look(*trial);
-    } catch (const ProcessLost& lost) {
-      lose(lost);
-    } catch (const ContractBroken& broken) {
-      refuse(broken.what());
-    } catch (const LaunchFailed& failed) {
-      sheet_.set("launch", Outcome::fail, failed.what());
-    }
+    });
     if (sheet_.record.verdict == Verdict::unsupported) screened.refused = sheet_.record.reason;
     for (const CheckResult& result : sheet_.record.checks) {
       if (result.outcome != Outcome::fail || result.verdict <= screened.verdict) continue;

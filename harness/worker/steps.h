@@ -40,6 +40,20 @@ class Steps {
  protected:
   Steps(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c);
 
+  // What ends `work` early, a worker lost or a contract broken, becomes the result of its check.
+  template <class Work>
+  void attempt(const Work& work) {
+    try {
+      work();
+    } catch (const ProcessLost& lost) {
+      lose(lost);
+    } catch (const ContractBroken& broken) {
+      refuse(broken.what());
+    } catch (const LaunchFailed& failed) {
+      sheet_.set("launch", Outcome::fail, failed.what());
+    }
+  }
+
   // The case planned in the first worker, where contract, op and kernel agree that it is to be judged; if not, the
   // check "contract" or the record's verdict says why.
   std::optional<Trial> accepted();

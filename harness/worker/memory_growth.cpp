@@ -1,0 +1,63 @@
+#include "worker/memory_growth.h"
+
+#include <algorithm>
+#include <string>
+
+#include "record/verdict.h"
+#include "worker/process.h"
+
+namespace assay {
+namespace {
+
+// What steady launches may gain in all before it counts as growth: bookkeeping of threads that start late.
+constexpr int64_t kHeapSlack = 64 << 10;
+constexpr int64_t kResidentSlack = 16 << 20;
+constexpr int64_t kDeviceSlack = 16 << 20;
+
+}  // namespace
+
+MemoryGrowth::MemoryGrowth(pid_t worker)
+    : worker_(worker), resident_at_start_(static_cast<int64_t>(own_memory(worker))) {}
+
+void MemoryGrowth::add(const LaunchCost& cost) {
+  const bool is_first = on_device_.empty();
+  if (is_first) heap_at_start_ = cost.outstanding;
+  if (!is_first && cost.outstanding > heap_) ++growing_;
+  if (cost.allocations > 0) ++allocating_;
+  heap_ = cost.outstanding;
+  counted_ = cost.counted;
+  on_device_.push_back(cost.device_growth);
+}
+
+int64_t MemoryGrowth::resident() const { return static_cast<int64_t>(own_memory(worker_)) - resident_at_start_; }
+
+int64_t MemoryGrowth::median_on_device() const {
+  std::vector<int64_t> sorted = on_device_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);  // the lower of two
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+bool MemoryGrowth::is_steady_on_device() const {
+  return median_on_device() * static_cast<int64_t>(on_device_.size()) > kDeviceSlack;
+}
+
+std::string MemoryGrowth::on_device() const {
+  return "a launch leaves " + std::to_string(median_on_device()) + " bytes more of the device's memory in use";
+}
+
+CheckResult MemoryGrowth::of_process(bool may_allocate) const {
+  const size_t launches = on_device_.size();
+  const int64_t grown = heap_ - heap_at_start_, resident_grown = resident();
+  if (grown > kHeapSlack || resident_grown > kResidentSlack || (grown > 0 && growing_ > launches / 2)) {
+    return check_result("growth", Outcome::fail,
+                        "over " + std::to_string(launches) + " launches the heap grew by " + std::to_string(grown) +
+                            " bytes, the resident size by " + std::to_string(resident_grown));
+  }
+  if (allocating_ == launches && !may_allocate) {
+    return check_result("growth", Outcome::fail, "every launch allocates, and the contract does not say may_allocate");
+  }
+  return check_result("growth", Outcome::pass, counted_ ? "" : "heap not counted: resident size alone");
+}
+
+}  // namespace assay
