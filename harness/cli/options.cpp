@@ -173,13 +173,16 @@ Options parse_options(const std::vector<std::string>& arguments) {
   CLI::App* selftest = command("selftest", "what the checks are worth: seeded faults, and kernels without any", kJson);
   selftest->add_option("--faults", o.faults, "their folder; default mutants/ of the build")
       ->check(CLI::ExistingDirectory);
-  selftest->add_option("--tier", texts.selftest_tier, "smoke, ci (default) or nightly");
+  selftest->add_option("--tier", texts.selftest_tier, "smoke, ci (default) or nightly")->take_last();
   selftest->add_option("--device", o.device, "of the faults: cpu (default) or cuda");
   selftest->add_option("--threads", o.threads, "CPU threads each launch may use")->check(CLI::Range(1, 1024));
   selftest->add_option("--jobs", o.jobs, "modules judged at a time")->check(CLI::Range(1, 256));
   selftest->add_option("--innocent", o.innocent, "kernel-cases without a fault, at least")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
   selftest->add_option("--out", o.out, "folder of its runs, which go on there; default runs/selftest-DEVICE");
+  selftest->add_flag("--smoke-first", o.smoke_first,
+                     "judge with the smoke tier, and with --tier only what survives that: sooner done, and of the rest "
+                     "the table knows no other case");
   selftest->add_flag("--minimise", o.minimise, "print the suite that keeps 98 % of the kills in the least time");
   CLI::App* sweep = command("sweep", "drawn shapes of kernels that multiply matrices, every element verified",
                             kModules | kBase | kJson);

@@ -47,6 +47,7 @@ struct Options {
   int64_t innocent = 10000;      // kernel-cases without a fault, at least
   std::optional<int> jobs;       // cases judged, modules of a selftest, parts of a sweep: at a time
   bool minimise = false;         // the least suite too
+  bool smoke_first = false;      // --tier for what survives smoke
   std::string id;                // of repro and shrink
   double seconds = 60;           // that shrink may take, and a sweep of a kernel
   int64_t shapes = 0;            // after which a sweep of a kernel ends; 0: --seconds alone

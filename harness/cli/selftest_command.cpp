@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "gate/program.h"
 #include "gate/selftest_result.h"
+#include "golden/stored_cases.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -98,23 +99,17 @@ class Errands {
   fs::path out_;
 };
 
-std::vector<std::string> common_arguments(const Options& options) {
-  return {"check",
-          "--root",
-          source_root(options).string(),
-          "--tier",
-          std::string(name_of(options.tier)),
-          "--device",
-          options.device,
-          "--threads",
-          std::to_string(options.threads),
-          "--jobs",
-          "1"};
+std::string folder_name(Tier tier, const std::string& module) { return std::string(name_of(tier)) + "-" + module; }
+
+std::vector<std::string> common_arguments(const Options& options, Tier tier) {
+  return {"check",        "--root",    source_root(options).string(),  "--tier", std::string(name_of(tier)), "--device",
+          options.device, "--threads", std::to_string(options.threads)};
 }
 
-Errand errand_of(const Options& options, const std::string& name, const std::set<std::string>& filters) {
-  Errand errand{name, common_arguments(options), fs::absolute(options.faults / (name + ".so"))};
-  errand.arguments.insert(errand.arguments.end(), {"--module", errand.module.string()});
+Errand errand_of(const Options& options, Tier tier, const std::string& module, const std::set<std::string>& filters) {
+  Errand errand{folder_name(tier, module), common_arguments(options, tier),
+                fs::absolute(options.faults / (module + ".so"))};
+  errand.arguments.insert(errand.arguments.end(), {"--jobs", "1", "--module", errand.module.string()});
   for (const std::string& filter : filters) errand.arguments.insert(errand.arguments.end(), {"--filter", filter});
   return errand;
 }
@@ -134,65 +129,102 @@ std::string without_the_fault(const Record& record) {
   return std::string(word_of(record.verdict)) + " without the fault: " + record.reason;
 }
 
-TierCases cases_of(const OpRegistry& ops, Tier tier, const std::string& device) {
-  TierCases cases;
-  const auto ids = [&](Tier of, std::set<std::string>& into) {
-    for (const auto& op : ops.all()) {
-      for (const Case& c : op->cases(of)) into.insert(c.id());
-      if (device == "cpu") continue;
-      for (const Case& c : op->device_cases(of)) into.insert(c.id());
-    }
-  };
-  ids(tier, cases.tier);
-  ids(Tier::smoke, cases.smoke);
-  return cases;
+std::set<std::string> cases_of(const OpRegistry& ops, const std::vector<Case>& stored, Tier tier, bool on_host) {
+  std::set<std::string> ids;
+  for (const auto& op : ops.all()) {
+    for (const Case& c : op->cases(tier)) ids.insert(c.id());
+    if (on_host) continue;
+    for (const Case& c : op->device_cases(tier)) ids.insert(c.id());
+  }
+  if (tier == Tier::smoke) return ids;
+  for (const Case& c : stored) ids.insert(c.id());
+  return ids;
 }
 
-void judge_faults(const Options& options, const std::vector<SeededFault>& faults, Errands& errands,
-                  SelftestResult& found) {
-  std::map<std::string, std::set<std::string>> filters;  // by module
-  std::vector<Errand> all;
-  for (const SeededFault& fault : faults) {
-    all.push_back(errand_of(options, fault.name, {fault.kernel(), fault.witness}));
-    filters[fault.module].insert({fault.kernel(), fault.witness});
-  }
-  for (const auto& [module, asked] : filters) all.push_back(errand_of(options, module, asked));
-  const std::map<std::string, Problem> problems = errands.run(all);
-  if (interrupt_signal() != 0) return;
-  std::map<std::string, std::vector<Record>> controls;
-  for (const auto& [module, asked] : filters) {
-    if (problems.contains(module)) {
-      found.bad_controls.push_back(module + ": " + problems.at(module));
-      continue;
+// The faults of one tier, each beside the module it was put into.
+class Trials {
+ public:
+  Trials(const Options& options, Errands& errands, SelftestResult& found)
+      : options_(options), errands_(errands), found_(found) {}
+
+  // Those that no case of the tier kills. Nothing is known of any after an interruption.
+  std::vector<SeededFault> judge(Tier tier, const std::vector<SeededFault>& faults, bool is_last) {
+    judge_modules(tier, faults);
+    std::vector<SeededFault> alive;
+    if (interrupt_signal() != 0) return alive;
+    for (const SeededFault& fault : faults) {
+      const std::string name = folder_name(tier, fault.name);
+      if (problems_.contains(name)) {
+        found_.not_judged[fault.name] = problems_.at(name);
+        continue;
+      }
+      FaultTrial trial{fault, kills_between(controls_[fault.module], read_records(errands_.folder(name)))};
+      const bool survives = outcome_of(trial, found_.cases).checks.empty();
+      if (survives && !is_last) {
+        alive.push_back(fault);
+      } else if (trial.kills.empty() && !passes(fault)) {
+        const Record* witness = record_of(controls_[fault.module], fault.witness);
+        found_.beyond[fault.name] =
+            fault.witness + " is " + (witness == nullptr ? "missing" : without_the_fault(*witness));
+      } else {
+        found_.trials.push_back(std::move(trial));
+      }
     }
-    controls[module] = read_records(errands.folder(module));
-    found.environment = read_run(errands.folder(module)).environment;
-    for (const Record& record : controls[module]) {
+    return alive;
+  }
+
+ private:
+  void judge_modules(Tier tier, const std::vector<SeededFault>& faults) {
+    std::map<std::string, std::set<std::string>> filters;  // by module
+    std::vector<Errand> all;
+    for (const SeededFault& fault : faults) {
+      all.push_back(errand_of(options_, tier, fault.name, {fault.kernel(), fault.witness}));
+      filters[fault.module].insert({fault.kernel(), fault.witness});
+    }
+    for (const auto& [module, asked] : filters) all.push_back(errand_of(options_, tier, module, asked));
+    problems_ = errands_.run(all);
+    controls_.clear();
+    if (interrupt_signal() != 0) return;
+    for (const auto& [module, unused] : filters) note_control(module, folder_name(tier, module));
+  }
+
+  void note_control(const std::string& module, const std::string& name) {
+    if (problems_.contains(name)) {
+      found_.bad_controls.push_back(module + ": " + problems_.at(name));
+      return;
+    }
+    controls_[module] = read_records(errands_.folder(name));
+    found_.environment = read_run(errands_.folder(name)).environment;
+    for (const Record& record : controls_[module]) {
       if (is_alarm(record) && !is_beyond_this_machine(record)) {
-        found.bad_controls.push_back(record.kernel_id + ": " + record.reason);
+        found_.bad_controls.push_back(record.kernel_id + ": " + record.reason);
       }
     }
   }
-  for (const SeededFault& fault : faults) {
-    if (problems.contains(fault.name)) {
-      found.not_judged[fault.name] = problems.at(fault.name);
-      continue;
-    }
-    FaultTrial trial{fault, kills_between(controls[fault.module], read_records(errands.folder(fault.name)))};
-    const Record* witness = record_of(controls[fault.module], fault.witness);
-    if (trial.kills.empty() && (witness == nullptr || witness->verdict != Verdict::pass)) {
-      found.beyond[fault.name] =
-          fault.witness + " is " + (witness == nullptr ? "missing" : without_the_fault(*witness));
-    } else {
-      found.trials.push_back(std::move(trial));
-    }
+
+  bool passes(const SeededFault& fault) {
+    const Record* witness = record_of(controls_[fault.module], fault.witness);
+    return witness != nullptr && witness->verdict == Verdict::pass;
   }
+
+  const Options& options_;
+  Errands& errands_;
+  SelftestResult& found_;
+  std::map<std::string, Problem> problems_;              // of the last tier's errands, by name
+  std::map<std::string, std::vector<Record>> controls_;  // by module
+};
+
+void judge_faults(const Options& options, std::vector<SeededFault> faults, Errands& errands, SelftestResult& found) {
+  Trials trials(options, errands, found);
+  if (found.smoke_first) faults = trials.judge(Tier::smoke, faults, false);
+  if (interrupt_signal() == 0) trials.judge(options.tier, faults, true);
 }
 
 // Rounds of every kernel of the build on the tier's cases, each with other seeds, until there are enough.
 void judge_innocents(const Options& options, Errands& errands, SelftestResult& found) {
   for (int64_t round = 0; found.innocent < options.innocent && interrupt_signal() == 0; ++round) {
-    Errand errand{"innocent-" + std::to_string(round), common_arguments(options), {}};
+    Errand errand{"innocent-" + std::to_string(round), common_arguments(options, options.tier), {}};
+    if (options.jobs) errand.arguments.insert(errand.arguments.end(), {"--jobs", std::to_string(*options.jobs)});
     if (round > 0) errand.arguments.insert(errand.arguments.end(), {"--reseed", std::to_string(round * kSeedsApart)});
     const std::map<std::string, Problem> problems = errands.run({errand});
     if (interrupt_signal() != 0) return;
@@ -240,6 +272,9 @@ SeededFaults faults_asked_for(const Options& options) {
 int selftest_command(const Options& given) {
   note_interrupts();
   Options options = given;
+  if (options.smoke_first && options.minimise) {
+    throw UsageError("selftest: --minimise needs every case's kills; leave out --smoke-first");
+  }
   if (options.faults.empty()) options.faults = build_folder() / "mutants";
   const auto [whole, faults] = faults_asked_for(options);
   const fs::path out =
@@ -249,7 +284,11 @@ int selftest_command(const Options& given) {
   found.device = options.device;
   found.tier = options.tier;
   found.whole = whole;
-  found.cases = cases_of(make_op_registry(), options.tier, options.device);
+  found.smoke_first = options.smoke_first && options.tier != Tier::smoke;
+  const OpRegistry ops = make_op_registry();
+  const std::vector<Case> stored = without_why(read_stored_cases(source_root(options) / "golden" / "cases", ops));
+  const bool on_host = options.device == "cpu";
+  found.cases = {cases_of(ops, stored, options.tier, on_host), cases_of(ops, stored, Tier::smoke, on_host)};
   judge_faults(options, faults, errands, found);
   judge_innocents(options, errands, found);
   if (interrupt_signal() != 0) {

@@ -99,6 +99,7 @@ std::string markdown(const SelftestResult& result) {
   text += fmt::format("\nKilled by the {} tier: {}; of precision {}; by the smoke tier {}.\n", tier,
                       share(table.all.killed, table.all.faults), share(table.precision.killed, table.precision.faults),
                       share(table.all.in_smoke, table.all.faults));
+  if (result.smoke_first) text += "Of a fault killed by the smoke tier or by its witness no other case was asked.\n";
   text += fmt::format("False alarms: {} in {} kernel-cases without a fault; at most {:.2g} a case (95 %).\n",
                       result.alarms.size(), result.innocent, alarm_rate_at_most(result));
   const auto list = [&](const char* heading, const std::vector<std::string>& lines) {
@@ -132,6 +133,7 @@ nlohmann::json to_json(const SelftestResult& result) {
           {"finished", result.finished},
           {"environment", result.environment},
           {"whole", result.whole},
+          {"smoke_first", result.smoke_first},
           {"exit_code", exit_code_of(result)},
           {"targets", {{"killed", kKilled}, {"precision", kPrecisionKilled}, {"in_smoke", kKilledInSmoke}}},
           {"shortfalls", shortfalls(result)},

@@ -21,6 +21,7 @@ struct SelftestResult {
   std::string finished;                            // RFC 3339, UTC
   std::map<std::string, std::string> environment;  // of the machine, as in run.json
   bool whole = false;                              // of all faults there are
+  bool smoke_first = false;                        // what the smoke tier or its witness kills met no other case
   std::vector<FaultTrial> trials;
   std::map<std::string, std::string> not_judged;  // faults whose judgement failed, and how
   std::map<std::string, std::string> beyond;      // whose witness this machine cannot judge, and that no case killed

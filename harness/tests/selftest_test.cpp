@@ -63,6 +63,29 @@ TEST_F(Selftest, FaultsThatAreCaughtAreExit0AndTold) {
   EXPECT_TRUE(document.at("environment").contains("cpu.model"));
 }
 
+// Of the one the smoke tier's cases tell, of the other those of the tier that was asked for.
+TEST_F(Selftest, SmokeFirstAsksTheTierOnlyOfWhatSurvivesSmoke) {
+  seed({"last_unwritten", "with_workspace"});
+  const ProgramEnd end = selftest({"--tier", "ci", "--smoke-first"});
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output,
+              HasSubstr("Killed by the ci tier: 1 of 2 (50.0 %); of precision none; by the smoke tier 1 of 2"));
+  EXPECT_THAT(end.output, HasSubstr("no other case was asked"));
+  const auto judged = [&](const char* name) { return fs::exists(folder / "run" / name / "run.json"); };
+  EXPECT_TRUE(judged("smoke-last_unwritten") && judged("smoke-with_workspace") && judged("smoke-good"));
+  EXPECT_TRUE(judged("ci-with_workspace") && judged("ci-good"));
+  EXPECT_FALSE(judged("ci-last_unwritten"));
+  std::ifstream in(folder / "run" / "selftest.json");
+  EXPECT_TRUE(nlohmann::json::parse(in).at("smoke_first"));
+}
+
+TEST_F(Selftest, TheLeastSuiteNeedsEveryKill) {
+  seed({"last_unwritten"});
+  const ProgramEnd end = selftest({"--tier", "ci", "--smoke-first", "--minimise"});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("leave out --smoke-first"));
+}
+
 TEST_F(Selftest, AFaultThatSurvivesIsExit1AndNamed) {
   seed({"last_unwritten", "with_workspace"});  // the second has no fault
   const ProgramEnd end = selftest();
@@ -122,13 +145,13 @@ TEST_F(Selftest, AFaultWhoseWitnessIsBeyondTheMachineIsSaidAndNotCounted) {
 TEST_F(Selftest, WhatWasJudgedIsNotJudgedAgain) {
   seed({"last_unwritten"});
   ASSERT_EQ(selftest().status, 0);
-  const auto when = fs::last_write_time(folder / "run" / "last_unwritten" / "run.json");
-  fs::remove_all(folder / "run" / "good");  // as if it had been stopped there
+  const auto when = fs::last_write_time(folder / "run" / "smoke-last_unwritten" / "run.json");
+  fs::remove_all(folder / "run" / "smoke-good");  // as if it had been stopped there
   ASSERT_EQ(selftest().status, 0);
-  EXPECT_EQ(fs::last_write_time(folder / "run" / "last_unwritten" / "run.json"), when);
-  EXPECT_TRUE(fs::exists(folder / "run" / "good" / "run.json"));
+  EXPECT_EQ(fs::last_write_time(folder / "run" / "smoke-last_unwritten" / "run.json"), when);
+  EXPECT_TRUE(fs::exists(folder / "run" / "smoke-good" / "run.json"));
   ASSERT_EQ(selftest({"--threads", "1"}).status, 0);  // asked otherwise
-  EXPECT_NE(fs::last_write_time(folder / "run" / "last_unwritten" / "run.json"), when);
+  EXPECT_NE(fs::last_write_time(folder / "run" / "smoke-last_unwritten" / "run.json"), when);
 }
 
 TEST_F(Selftest, FaultsOfAnotherTargetAreOneLineAndExit4) {
