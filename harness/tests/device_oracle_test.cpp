@@ -2,54 +2,21 @@
 // figure of a summary. Needs a device: label gpu.
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cmath>
-#include <limits>
+#include <cstring>
 
-#include "check/accuracy.h"
 #include "check/bytes.h"
 #include "check/device_bytes.h"
-#include "check/device_freivalds.h"
 #include "check/device_references.h"
-#include "check/poison.h"
 #include "core/error.h"
-#include "core/matrix_product.h"
-#include "fill/device_fill.h"
+#include "device_problem.h"
 
 namespace assay {
 namespace {
 
-constexpr int kHostThreads = 16;
 constexpr size_t kPlenty = size_t{4} << 30;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-class OnDevice : public testing::Test {
- protected:
-  void SetUp() override { ASSERT_GT(cuda_devices(), 0) << "this test needs a CUDA device"; }
-};
 class DeviceFill : public OnDevice {};
 class DeviceOracles : public OnDevice {};
 class DeviceBytes : public OnDevice {};
-
-using Buffer = std::vector<std::byte>;
-
-Buffer poisoned(const TensorSpec& spec) {
-  Buffer buffer(static_cast<size_t>(spec.span_elements()) * size_of(spec.dtype));
-  fill_poison(buffer.data(), buffer.size(), 0, spec.dtype, Poison::first);
-  return buffer;
-}
-
-DeviceMemory uploaded(const Buffer& buffer) {
-  DeviceMemory memory(buffer.size());
-  copy_to_device(memory.data(), buffer.data(), buffer.size());
-  return memory;
-}
-
-Buffer downloaded(const DeviceMemory& memory) {
-  Buffer buffer(memory.bytes());
-  copy_to_host(buffer.data(), memory.data(), buffer.size());
-  return buffer;
-}
 
 // ---- fills ----
 
@@ -116,134 +83,6 @@ TEST_F(DeviceFill, AnySeedAndNameAndAnEmptyTensor) {
 }
 
 // ---- oracles ----
-
-// One case on host and device, inputs filled.
-struct Problem {
-  Problem(const Op& op, const Case& c, uint64_t seed) : op(op), c(c), specs(op.tensors(c)) {
-    for (const TensorSpec& spec : specs) {
-      host.push_back(poisoned(spec));
-      device.push_back(uploaded(host.back()));
-      if (spec.role == Role::output) continue;
-      fill_tensor(spec, seed, host.back().data(), kHostThreads);
-      fill_on_device(spec, seed, device.back().data());
-      EXPECT_TRUE(downloaded(device.back()) == host.back()) << c.id() << ": fill of " << spec.name;
-    }
-    for (size_t i = 0; i < specs.size(); ++i) {
-      const bool holds = specs[i].role != Role::output;
-      views.push_back({&specs[i], holds ? host[i].data() : nullptr});
-      device_views.push_back({&specs[i], holds ? device[i].data() : nullptr});
-      if (specs[i].role != Role::input) outputs.push_back(i);
-    }
-  }
-
-  const Op& op;
-  const Case& c;
-  std::vector<TensorSpec> specs;
-  std::vector<Buffer> host;
-  std::vector<DeviceMemory> device;
-  std::vector<TensorView> views;
-  std::vector<DeviceTensor> device_views;
-  std::vector<size_t> outputs;
-};
-
-// Empty, or the first value that differs in its bits.
-std::string difference(const char* what, const std::vector<double>& host, const std::vector<double>& device) {
-  if (host.size() != device.size()) return std::string(what) + ": other sizes";
-  for (size_t i = 0; i < host.size(); ++i) {
-    if (std::bit_cast<uint64_t>(host[i]) == std::bit_cast<uint64_t>(device[i])) continue;
-    char text[160];
-    std::snprintf(text, sizeof text, "%s[%zu]: %a on the host, %a on the device", what, i, host[i], device[i]);
-    return text;
-  }
-  return {};
-}
-
-std::string difference(const std::vector<Reference>& host, const std::vector<Reference>& device) {
-  if (host.size() != device.size()) return "other outputs";
-  for (size_t o = 0; o < host.size(); ++o) {
-    const Reference &h = host[o], &d = device[o];
-    if (h.tensor != d.tensor || h.dtype != d.dtype || h.bitwise != d.bitwise) return h.tensor + ": another tensor";
-    std::string found =
-        difference("hi", h.hi, d.hi) + difference("lo", h.lo, d.lo) + difference("e_ref", h.e_ref, d.e_ref);
-    if (h.conditions.size() != d.conditions.size()) found += "other conditions";
-    for (size_t k = 0; k < h.conditions.size() && found.empty(); ++k) {
-      found += difference(("condition " + std::to_string(k)).c_str(), h.conditions[k], d.conditions[k]);
-    }
-    if (!found.empty()) return h.tensor + ": " + found;
-  }
-  return {};
-}
-
-bool same_number(double a, double b) {  // a NaN's payload does not survive conversions
-  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
-}
-
-void expect_same(const ErrorSummary& host, const ErrorSummary& device, const std::string& where) {
-  EXPECT_EQ(host.tensor, device.tensor) << where;
-  EXPECT_EQ(host.elements, device.elements) << where;
-  EXPECT_EQ(host.exact, device.exact) << where;
-  EXPECT_EQ(host.rigorous, device.rigorous) << where;
-  EXPECT_EQ(host.weak, device.weak) << where;
-  EXPECT_EQ(host.vacuous, device.vacuous) << where;
-  EXPECT_EQ(host.no_evidence, device.no_evidence) << where;
-  EXPECT_EQ(host.failures, device.failures) << where;
-  EXPECT_EQ(host.worst_index, device.worst_index) << where;
-  EXPECT_EQ(host.histogram, device.histogram) << where;
-  const auto expect_number = [&](const char* what, double a, double b) {
-    EXPECT_TRUE(same_number(a, b)) << where << ": " << what << " " << a << " and " << b;
-  };
-  expect_number("max_q", host.max_q, device.max_q);
-  expect_number("rms_q", host.rms_q, device.rms_q);
-  expect_number("mean_signed_q", host.mean_signed_q, device.mean_signed_q);
-  expect_number("misrounded", host.misrounded, device.misrounded);
-  expect_number("mean_signed_ulps", host.mean_signed_ulps, device.mean_signed_ulps);
-  expect_number("worst_got", host.worst_got, device.worst_got);
-  expect_number("worst_want", host.worst_want, device.worst_want);
-  expect_number("worst_bound", host.worst_bound, device.worst_bound);
-}
-
-std::vector<Contract> contracts() {
-  Contract plain{.interface_version = 1, .owner = "test", .domain = "true"};
-  plain.arithmetic = {
-      .accumulator = ASSAY_ACC_F32, .depth_divisor = 32, .depth_constant = 16, .exp_kind = ASSAY_EXP_ACCURATE};
-  Contract unknown_depth = plain;
-  unknown_depth.arithmetic.depth_divisor = 0;
-  unknown_depth.arithmetic.accumulator = ASSAY_ACC_F64;
-  unknown_depth.arithmetic.intermediate = ASSAY_ACC_F32;
-  Contract flushing = plain;
-  flushing.arithmetic.flushes_subnormals = 1;
-  flushing.arithmetic.exp_kind = ASSAY_EXP_FAST;
-  flushing.arithmetic.rescales_online = 1;
-  flushing.arithmetic.split_k = 4;
-  flushing.arithmetic.partial_type = ASSAY_ACC_BF16;
-  flushing.nan_policy = ASSAY_NAN_UNSPECIFIED;
-  Contract tensor = plain;
-  tensor.arithmetic.accumulator = ASSAY_ACC_TENSOR;
-  tensor.arithmetic.tensor_terms = 16;
-  tensor.arithmetic.tensor_fraction = 25;
-  tensor.arithmetic.tensor_precision = 23;
-  return {plain, unknown_depth, flushing, tensor};
-}
-
-// What a kernel that is right would write, and with `harm` what a wrong one might: an element in 50 is off by a few
-// places or by much, is a NaN, an infinity or a zero.
-Buffer output_for(const TensorSpec& spec, const Reference& reference, bool harm) {
-  Buffer out = poisoned(spec);
-  with_dtype(spec.dtype, [&](auto type) {
-    constexpr DType T = decltype(type)::value;
-    for (int64_t i = 0; i < spec.elements(); ++i) {
-      const auto at = static_cast<size_t>(i);
-      uint64_t bits = encode(T, reference.hi[at] + reference.lo[at]);
-      const uint64_t draw = fill_detail::hash(99, at);
-      if (harm && draw % 50 == 0) {
-        const double others[] = {std::nan(""), kInfinity, -kInfinity, 0.0, -0.0, 1e30, -reference.hi[at]};
-        bits = draw >> 32 & 1 ? bits ^ (draw >> 40 & 7) : encode(T, others[(draw >> 40) % std::size(others)]);
-      }
-      store_bits(T, out.data(), offset_of(spec, i), bits);
-    }
-  });
-  return out;
-}
 
 void expect_same_judgement(const Problem& p, const std::vector<Reference>& references, DeviceReferences& on_device,
                            bool harm) {
@@ -433,113 +272,6 @@ TEST_F(DeviceBytes, PoisonIsTheHosts) {
       }
     }
   }
-}
-
-// ---- products of integers ----
-
-class DeviceFreivalds : public OnDevice {
- protected:
-  static MatrixView view_of(const TensorSpec& spec, const void* data, bool turned) {
-    const size_t rows = turned ? 2 : 1, cols = turned ? 1 : 2;
-    return {data,
-            spec.dtype,
-            spec.shape[0],
-            spec.shape[rows],
-            spec.shape[cols],
-            spec.strides[0],
-            spec.strides[rows],
-            spec.strides[cols]};
-  }
-  const std::unique_ptr<MatrixPasses> on_host_ = make_host_passes(kHostThreads), on_device_ = make_device_passes();
-};
-
-TEST_F(DeviceFreivalds, PassesFindWhatTheHostFinds) {
-  for (size_t t = 0; t < kDTypeNames.size(); ++t) {
-    for (const std::vector<int64_t>& shape :
-         {std::vector<int64_t>{1, 1, 1}, {3, 37, 50}, {1, 5, 9001}, {1, 700, 3}, {40, 2, 33}, {2, 300, 1029}}) {
-      for (const char* generator : {"integers", "sparse", "int8_full", "special", "every"}) {
-        const TensorSpec spec{.name = "x",
-                              .dtype = static_cast<DType>(t),
-                              .shape = shape,
-                              .strides = row_major(shape, 5),
-                              .fill = {generator}};
-        Buffer host = poisoned(spec);
-        fill_tensor(spec, 7, host.data());
-        const DeviceMemory device = uploaded(host);
-        for (const bool turned : {false, true}) {
-          const MatrixView here = view_of(spec, host.data(), turned), there = view_of(spec, device.data(), turned);
-          for (const int64_t vectors : {int64_t{1}, here.entries}) {
-            std::vector<uint64_t> x;
-            for (int64_t i = 0; i < vectors * here.cols; ++i) {
-              x.push_back(fill_detail::hash(3, static_cast<uint64_t>(i)) >> 4);
-            }
-            for (const double limit : {0x1p53, 6.0}) {
-              std::vector<uint64_t> products, products_there;
-              std::vector<double> sums, sums_there;
-              const IntegersFound found = on_host_->multiply(here, x, limit, products, &sums);
-              const std::string where = std::string(name_of(spec.dtype)) + " " + generator;
-              EXPECT_EQ(on_device_->multiply(there, x, limit, products_there, &sums_there), found) << where;
-              EXPECT_EQ(products_there, products) << where;
-              EXPECT_EQ(sums_there, sums) << where;
-              on_device_->multiply(there, x, limit, products_there, nullptr);
-              EXPECT_EQ(products_there, products) << where;
-            }
-          }
-          const int64_t count = here.rows, first = here.offset(here.entries - 1, 0, here.cols - 1);
-          const auto column = on_host_->elements(here, first, here.row_stride, count);
-          EXPECT_EQ(difference("elements", column, on_device_->elements(there, first, here.row_stride, count)), "");
-        }
-      }
-    }
-  }
-}
-
-// Right, and with each of some bits flipped: the host's summary, to the bit.
-TEST_F(DeviceFreivalds, JudgesAndLocatesAsTheHostDoes) {
-  const OpRegistry ops = make_op_registry();
-  const Op& op = ops.named("gemm");
-  const auto& product = dynamic_cast<const MatrixProductOp&>(op);
-  const Contract contract = contracts()[0];
-  for (const char* fields :
-       {"m=300,n=517,k=1000,dtype=bf16", "m=33,n=65,k=129,ta=t,pad_a=3,pad_b=1,pad_c=5,beta=2,dtype=f16",
-        "batch=3,m=47,n=31,k=200,tb=t,alpha=3,beta=-1,pad_c=5,dtype=f32", "m=1,n=900,k=33,ta=t,tb=t,dtype=f64",
-        "m=700,n=1,k=33,out=bf16,dtype=e4m3", "m=5,n=7,k=0,beta=1,dtype=f32"}) {
-    const Case c = ops.parse_case("gemm:" + std::string(fields) + ",fill=sparse");
-    const Problem p(op, c, 1);
-    Buffer got = output_for(p.specs[2], op.oracle(c, p.views, kHostThreads)[0], false);
-    std::vector<const void*> host, device;
-    for (size_t i = 0; i < p.specs.size(); ++i) {
-      host.push_back(p.host[i].data());
-      device.push_back(p.device[i].data());
-    }
-    Freivalds here(product, c, p.specs, host, 5, make_host_passes(kHostThreads));
-    Freivalds there(product, c, p.specs, device, 5, make_device_passes());
-    ASSERT_EQ(here.refusal(contract), "") << c.id();
-    EXPECT_EQ(there.refusal(contract), "");
-    EXPECT_EQ(there.bound(), here.bound());
-    EXPECT_EQ(there.judge(uploaded(got).data(), contract), here.judge(got.data(), contract)) << c.id();
-    const int64_t elements = p.specs[2].elements();
-    for (const int64_t at : {int64_t{0}, elements / 3, elements - 1}) {
-      std::byte* const element =
-          got.data() + offset_of(p.specs[2], at) * static_cast<int64_t>(size_of(p.specs[2].dtype));
-      for (size_t byte = 0; byte < size_of(p.specs[2].dtype); ++byte) {
-        for (int bit = 0; bit < 8; ++bit) {
-          element[byte] ^= std::byte{1} << bit;
-          const ErrorSummary summary = here.judge(got.data(), contract);
-          expect_same(summary, there.judge(uploaded(got).data(), contract), c.id());
-          EXPECT_EQ(there.wrong_rows(), here.wrong_rows());
-          EXPECT_TRUE(summary.failures == 0 || summary.worst_index == at);
-          element[byte] ^= std::byte{1} << bit;
-        }
-      }
-    }
-  }
-  const Case c = ops.parse_case("gemm:m=33,n=65,k=129,dtype=f32");
-  const Problem p(op, c, 1);
-  std::vector<const void*> device;
-  for (const DeviceMemory& memory : p.device) device.push_back(memory.data());
-  const Freivalds refused(product, c, p.specs, device, 5, make_device_passes());
-  EXPECT_EQ(refused.refusal(contract), "b holds 8385 elements that are no integers within 2^53");
 }
 
 }  // namespace
