@@ -14,12 +14,15 @@
 
 namespace assay {
 
-// On which side of which boundary each field of a case lies, as words:
-//   m:edge-1    a length against powers of two: 0, 1, edge-1, edge, edge+1, else a multiple of 16 (tile), prime, odd,
-//   even m:~4096     its size, by factors of sixteen long:k      a length at least 32 times every other one;  empty:
-//   one of them is 0 pad:odd     an integer attribute: 0, odd, even, a multiple of 16 (tile), negative, and its lowest
-//   and highest alpha:other a real: 0, 1, negative, other fill:huge   a word
-// Seeds have none.
+// On which side of which boundary each field of a case lies, as words. For example:
+// - "m:edge-1": a length beside a power of two; 0, 1, edge-1, edge, edge+1, else tile (of 16), prime, odd or even;
+// - "m:~4096": the same length's size, rounded up to a power of sixteen;
+// - "long:k": k is at least 32 times as long as every other length;
+// - "empty": one of the lengths is 0;
+// - "pad:odd": an integer attribute; 0, lowest, highest, negative, tile (of 16), odd or even;
+// - "alpha:other": a real; 0, 1, negative or other;
+// - "fill:huge": a word is its own class.
+// Seeds and supports have none.
 std::vector<std::string> boundary_classes(const std::vector<FieldSpec>& fields, const Case& c);
 
 // What describe() said of the path that the kernel took, and how large its workspace was by factors of sixteen. Without
