@@ -262,11 +262,12 @@ TEST(Judge, AFlippedBitOfALargeProductOfIntegersIsFoundByFreivalds) {
 
 // Where sums may leave the 24 bits of f32 the oracle is asked, whatever the size.
 TEST(Judge, AProductThatFreivaldsCannotVerifyHasItsOracle) {
-  JudgeSettings from_one = settings();
-  from_one.products_verified = 1;
-  JudgeClient judge(from_one), by_oracle(settings());
+  JudgeSettings from_none = settings();
+  from_none.products_verified = 0;
+  JudgeClient judge(from_none), by_oracle(settings());
   for (const auto& [id, verified] : {std::pair{"gemm:m=3,n=2,k=600000,dtype=f32,fill=integers", false},
-                                     {"gemm:m=9,n=7,k=5,dtype=f32,fill=integers", true}}) {
+                                     {"gemm:m=9,n=7,k=5,dtype=f32,fill=integers", true},
+                                     {"gemm:m=5,n=7,k=0,beta=1,dtype=f32,fill=integers", true}}) {
     const Record record = bad::check(judge, "product_right", id), other = bad::check(by_oracle, "product_right", id);
     EXPECT_EQ(record.verdict, Verdict::pass) << details(record);
     EXPECT_EQ(record.truth_hash.empty(), verified) << details(record);
