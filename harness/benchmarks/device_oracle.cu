@@ -6,23 +6,22 @@
 // Exits with 1 when the right product does not pass or one wrong element is not found.
 #include <cuda_bf16.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 
+#include "benchmarks/device_benchmark.cuh"
 #include "check/device_accuracy.h"
 #include "check/device_bytes.h"
 #include "check/device_references.h"
-#include "core/cuda.cuh"
 #include "core/op.h"
 #include "fill/device_fill.h"
 
 namespace {
 
 using namespace assay;
+using namespace assay::benchmarks;
 
 constexpr int kTile = 16;
 
@@ -39,24 +38,6 @@ __global__ void plain_gemm(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_
     __syncthreads();
   }
   c[static_cast<int64_t>(row) * n + col] = __float2bfloat16(sum);
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-// Median milliseconds on the host's clock, the device being idle before and after.
-double wall(int repeats, const std::function<void()>& work) {
-  std::vector<double> milliseconds;
-  for (int i = 0; i < repeats; ++i) {
-    require_cuda(cudaDeviceSynchronize(), "timing");
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    require_cuda(cudaDeviceSynchronize(), "timing");
-    milliseconds.push_back(1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  return median(milliseconds);
 }
 
 // Median milliseconds between two events.
@@ -199,14 +180,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "device_oracle: --size is a multiple of 16 from 64, --repeats at least 1\n");
     return 4;
   }
-  if (cuda_devices() == 0) {
-    std::fprintf(stderr, "device_oracle: no CUDA device\n");
-    return 4;
-  }
-  try {
-    return run(size, repeats);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "device_oracle: %s\n", e.what());
-    return 4;
-  }
+  return exit_code_of("device_oracle", [&] { return run(size, repeats); });
 }

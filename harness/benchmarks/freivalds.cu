@@ -5,16 +5,13 @@
 //
 // Exits with 1 when the kernel's product does not pass or one flipped bit is not found where it is.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
 
+#include "benchmarks/device_benchmark.cuh"
 #include "check/device_freivalds.h"
-#include "core/cuda.cuh"
-#include "core/device_memory.h"
 #include "core/matrix_product.h"
 #include "fill/device_fill.h"
 #include "load/module.h"
@@ -23,20 +20,7 @@
 namespace {
 
 using namespace assay;
-
-// Median milliseconds on the host's clock, the device being idle before and after.
-double wall(int repeats, const std::function<void()>& work) {
-  std::vector<double> milliseconds;
-  for (int i = 0; i < repeats; ++i) {
-    require_cuda(cudaDeviceSynchronize(), "timing");
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    require_cuda(cudaDeviceSynchronize(), "timing");
-    milliseconds.push_back(1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::nth_element(milliseconds.begin(), milliseconds.begin() + repeats / 2, milliseconds.end());
-  return milliseconds[static_cast<size_t>(repeats / 2)];
-}
+using namespace assay::benchmarks;
 
 void require_null(const char* error, const char* what) {
   if (error != nullptr) throw Error(std::string(what) + ": " + error);
@@ -142,14 +126,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "freivalds: --size is at least 2, --repeats at least 1\n");
     return 4;
   }
-  if (cuda_devices() == 0) {
-    std::fprintf(stderr, "freivalds: no CUDA device\n");
-    return 4;
-  }
-  try {
-    return run(module, size, dtype, repeats);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "freivalds: %s\n", e.what());
-    return 4;
-  }
+  return exit_code_of("freivalds", [&] { return run(module, size, dtype, repeats); });
 }
