@@ -17,11 +17,7 @@
 namespace assay {
 namespace {
 
-using testing::gemm_case;
-using testing::gemm_op;
-using testing::Matrices;
-using testing::plain_contract;
-using testing::Problem;
+using namespace testing;
 
 const MatrixProductOp& product_op() { return dynamic_cast<const MatrixProductOp&>(gemm_op()); }
 

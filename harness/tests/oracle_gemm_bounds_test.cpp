@@ -12,11 +12,7 @@
 namespace assay {
 namespace {
 
-using testing::gemm_case;
-using testing::gemm_op;
-using testing::Matrices;
-using testing::plain_contract;
-using testing::Problem;
+using namespace testing;
 
 // ---- implementations in the accumulator type T: correct in every order, unless told otherwise ----
 

@@ -14,12 +14,7 @@
 namespace assay {
 namespace {
 
-using testing::Big;
-using testing::gemm_case;
-using testing::gemm_op;
-using testing::Matrices;
-using testing::plain_contract;
-using testing::Problem;
+using namespace testing;
 
 void expect_exact_value_enclosed(const std::string& fields) {
   SCOPED_TRACE(fields);

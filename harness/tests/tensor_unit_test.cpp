@@ -14,12 +14,7 @@
 namespace assay {
 namespace {
 
-using testing::Big;
-using testing::gemm_case;
-using testing::gemm_op;
-using testing::Matrices;
-using testing::plain_contract;
-using testing::Problem;
+using namespace testing;
 
 // A unit as hardware would build one, written without a look at the bound. Numbers are kept as doubles: with at most
 // 64 terms and 34 bits kept, no sum of cut terms rounds.
