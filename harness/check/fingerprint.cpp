@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "check/hash.h"
+#include "check/sum_spine.h"
 #include "check/sum_tree.h"
 
 namespace assay {
@@ -167,75 +168,8 @@ class Reader {
     return all;
   }
 
-  struct Spine {
-    std::string text;
-    int64_t block = 0;   // terms of the first; 0: none seen
-    int64_t blocks = 0;  // how many
-  };
-
-  // Lengths of blocks of two and more, the first of length `first`, each of which meets the first term as a whole when
-  // those before it have. Empty when they are none.
-  static std::vector<int> blocks_after(const std::vector<int>& lost, int first) {
-    const auto n = static_cast<int>(lost.size());
-    std::vector<int> lengths{first};
-    for (int begin = first; begin < n; begin += lengths.back()) {
-      const int end = lost[static_cast<size_t>(begin)];
-      if (end - begin < 2 || end > n) return {};
-      for (int r = begin; r < end; ++r) {
-        if (lost[static_cast<size_t>(r)] != end) return {};
-      }
-      lengths.push_back(end - begin);
-    }
-    return lengths;
-  }
-
-  // "256", "11 x 320, 2 x 288": terms.
-  static std::string lengths_text(const std::vector<int>& lengths, int64_t stretch) {
-    std::string text;
-    for (size_t i = 0; i < lengths.size();) {
-      size_t end = i;
-      while (end < lengths.size() && lengths[end] == lengths[i]) ++end;
-      const std::string length = std::to_string(lengths[i] * stretch);
-      if (end - i == lengths.size()) return length;
-      text += (text.empty() ? "" : ", ") + std::to_string(end - i) + " x " + length;
-      i = end;
-    }
-    return text;
-  }
-
-  // Each entry is a number of stretches; `stretch` terms each.
-  static Spine spine_of(const std::vector<int>& lost, int64_t stretch) {
-    const auto n = static_cast<int>(lost.size());
-    // In row 0 of single terms there is no pair.
-    const int from = stretch == 1 ? 1 : 0;
-    const auto holds = [&](const auto& expected) {
-      for (int r = from; r < n; ++r) {
-        if (lost[static_cast<size_t>(r)] != expected(r)) return false;
-      }
-      return true;
-    };
-    if (holds([](int r) { return r + 1; })) return {"sequential"};
-    if (holds([&](int) { return n; })) return {"all meet last"};
-    if (holds([](int r) {
-          int size = 1;
-          while (size < r + 1) size *= 2;
-          return size;
-        })) {
-      return {"pairwise"};
-    }
-    for (int first = 2; first <= n / 2; ++first) {
-      const std::vector<int> lengths = blocks_after(lost, first);
-      if (lengths.empty() || *std::max_element(lost.begin() + from, lost.begin() + first) > first) continue;
-      bool in_turn = true;
-      for (int r = from; r < first; ++r) in_turn = in_turn && lost[static_cast<size_t>(r)] == r + 1;
-      const bool at_once = lost[static_cast<size_t>(from)] == first;
-      return {"blocks of " + lengths_text(lengths, stretch) + " in turn, " +
-                  (in_turn   ? "sequential inside"
-                   : at_once ? "which meet as one"
-                             : "of their own order inside"),
-              lengths[0] * stretch, static_cast<int64_t>(lengths.size())};
-    }
-    return {"of its own order, hash " + hash_text(lost)};
+  static std::string order_of(const SumSpine& spine, const std::vector<int>& lost) {
+    return spine.order.empty() ? "of its own order, hash " + hash_text(lost) : spine.order;
   }
 
   void read_steps() {
@@ -245,8 +179,8 @@ class Reader {
     const std::vector<int> all = lost(*r, problem);
     if (problem.empty() && all[0] != 0) problem = "the terms alone do not sum to their number";
     if (!problem.empty()) return unknown("shape", problem);
-    const Spine spine = spine_of(all, 1);
-    say("shape", spine.text);
+    const SumSpine spine = spine_of(all, 1);
+    say("shape", order_of(spine, all));
     if (spine.block > 1 && all[1] == spine.block) step_ = static_cast<int>(spine.block);
   }
 
@@ -259,11 +193,11 @@ class Reader {
       unknown("long_sum", problem);
       return unknown("split_k", problem);
     }
-    const Spine spine = spine_of(all, probe::stretch(r->probe->terms, r->rows()));
-    say("long_sum", spine.text);
+    const SumSpine spine = spine_of(all, probe::stretch(r->probe->terms, r->rows()));
+    say("long_sum", order_of(spine, all));
     const auto half = known_.find(Reveals::spine_half);
     if (half == known_.end()) return;
-    if (spine.text == "sequential") return say("split_k", "none");
+    if (spine.order == "sequential") return say("split_k", "none");
     if (spine.block == 0) return unknown("split_k", "no blocks are seen");
     const Reading& h = *half->second;
     const std::vector<int> halved = lost(h, problem);

@@ -9,18 +9,13 @@
 #include <functional>
 #include <set>
 
-#include "check/sum_tree.h"
+#include "core/error.h"
 #include "core/op.h"
 #include "fill/fill.h"
-#include "gate/fingerprints.h"
-#include "golden/fingerprints.h"
-#include "golden/update.h"
-#include "scratch.h"
 
 namespace assay {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -475,97 +470,6 @@ TEST(Fingerprint, PositiveSumsTellBySwallowing) {
   const std::set<std::string> told{absorbed(sequential), absorbed(pairwise), absorbed(lanes(8)), absorbed(lanes(16)),
                                    absorbed(last_to_first)};
   EXPECT_EQ(told.size(), 5u);
-}
-
-// ---- trees ----
-
-TEST(SumTree, TextsAndShapes) {
-  const auto leaf = [](int i) { return SumTree{i}; };
-  const SumTree four{-1, {{-1, {leaf(0), leaf(1)}}, {-1, {leaf(2), leaf(3)}}}};
-  EXPECT_EQ(text_of(four), "(0,1,(2,3))");
-  EXPECT_EQ(shape_of(four), "pairwise");
-  const SumTree far{-1, {{-1, {leaf(0), leaf(2)}}, {-1, {leaf(1), leaf(3)}}}};
-  EXPECT_EQ(shape_of(far), "pairwise, far ones first");
-  const SumTree at_once{-1, {leaf(0), leaf(1), leaf(2), leaf(3)}};
-  EXPECT_EQ(text_of(at_once), "[0:3]");
-  EXPECT_EQ(shape_of(at_once), "all at once");
-  EXPECT_EQ(step_of(at_once), 4);
-  EXPECT_EQ(step_of(four), 0);
-  const SumTree other{-1, {{-1, {leaf(0), leaf(3)}}, {-1, {leaf(1), leaf(2)}}}};
-  EXPECT_EQ(shape_of(other), "irregular");
-}
-
-TEST(SumTree, WhatIsNoTreeIsNone) {
-  EXPECT_TRUE(tree_of(std::vector<int>{1, 2, 3, 2, 1, 3, 3, 3, 1}, 3).has_value());
-  EXPECT_FALSE(tree_of(std::vector<int>{1, 2, 2, 2, 1, 3, 2, 3, 1}, 3).has_value());
-  EXPECT_FALSE(tree_of(std::vector<int>{1, 2, 2, 2, 1, 2, 2, 2, 1}, 3).has_value());
-  EXPECT_FALSE(tree_of(std::vector<int>{1, 5, 5, 1}, 2).has_value());
-}
-
-// ---- goldens ----
-
-TEST(FingerprintGoldens, AChangedOrderIsAFindingThatSaysWhatItWas) {
-  const Scratch scratch;
-  Platform platform{"sse4_2 avx2", 2, {}};
-  const KernelPlatforms platforms{{"gemm/simulated", platform}};
-  const Fingerprint approved = fingerprint_of({sequential}), lost = {.op = "gemm",
-                                                                     .kernel = "simulated",
-                                                                     .target = "cpu",
-                                                                     .variant = "dtype=f16",
-                                                                     .facts = approved.facts,
-                                                                     .complete = false};
-  apply_changes(plan_fingerprint_update(scratch.path, platform, std::vector{approved, lost}, Extent::partial), false);
-
-  const FingerprintGoldens goldens = FingerprintGoldens::load(scratch.path / "fingerprint", platforms);
-  std::vector<Fingerprint> now{approved, fingerprint_of({pairwise}), fingerprint_of({sequential}, "dtype=bf16"), lost};
-  for (Fingerprint& one : now) goldens.compare(one);
-  EXPECT_EQ(now[0].baseline, Baseline::same);
-  EXPECT_EQ(now[1].baseline, Baseline::changed);
-  EXPECT_EQ(now[2].baseline, Baseline::none);
-  EXPECT_EQ(now[3].baseline, Baseline::none) << "what a kernel failed at is not approved";
-  const std::vector<Finding> findings = changed_fingerprints(now);
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].kind, "fingerprint");
-  EXPECT_THAT(findings[0].text, HasSubstr("gemm/simulated:dtype=f32"));
-  EXPECT_THAT(findings[0].text, HasSubstr("shape: sequential -> pairwise"));
-  EXPECT_EQ(fingerprints_text(now), "fingerprints: 4 taken: 1 as approved, 1 changed, 2 that nobody approved");
-  // On another platform nothing was approved.
-  platform.threads = 3;
-  Fingerprint elsewhere = approved;
-  FingerprintGoldens::load(scratch.path / "fingerprint", {{"gemm/simulated", platform}}).compare(elsewhere);
-  EXPECT_EQ(elsewhere.baseline, Baseline::none);
-}
-
-TEST(FingerprintGoldens, AFileThatIsNotUnderstoodIsRefusedInOneLine) {
-  const Scratch scratch;
-  const Platform platform{"sse4_2", 2, {}};
-  const auto file = scratch.path / "fingerprint" / platform.key() / "gemm.txt";
-  apply_changes(
-      plan_fingerprint_update(scratch.path, platform, std::vector{fingerprint_of({sequential})}, Extent::partial),
-      false);
-  const std::string good = content_of(file);
-  write_text(file, good.substr(0, good.find("gemm/")) + "gemm/simulated:dtype=f32 shape\n");
-  EXPECT_THAT(message_of([&] {
-                FingerprintGoldens::load(scratch.path / "fingerprint", {{"gemm/simulated", platform}});
-              }),
-              HasSubstr("gemm.txt: gemm/simulated:dtype=f32: 'shape' is not a list of facts; restore the file"));
-}
-
-TEST(FingerprintRecord, WhatARunKeepsIsReadBack) {
-  const Scratch scratch;
-  EXPECT_THAT(read_fingerprints(scratch.path), IsEmpty());
-  Fingerprint one = fingerprint_of({sequential});
-  one.baseline = Baseline::changed;
-  one.changes = {"shape: pairwise -> sequential"};
-  write_fingerprints(scratch.path, {one, one});
-  const std::vector<Fingerprint> read = read_fingerprints(scratch.path);
-  ASSERT_EQ(read.size(), 2u);
-  EXPECT_EQ(read[1].facts, one.facts);
-  EXPECT_EQ(read[1].id(), one.id());
-  EXPECT_EQ(read[1].baseline, Baseline::changed);
-  EXPECT_THAT(read[1].changes, ElementsAre("shape: pairwise -> sequential"));
-  write_text(scratch.path / "fingerprints.jsonl", content_of(scratch.path / "fingerprints.jsonl") + "{}\n");
-  EXPECT_THAT(message_of([&] { read_fingerprints(scratch.path); }), HasSubstr("fingerprints.jsonl:3: "));
 }
 
 }  // namespace
