@@ -133,7 +133,8 @@ class Reader {
       sizes[static_cast<size_t>(row)] = i == j ? 1 : k - survivors.value_or(-1);
     }
     for (int row = 0; row < k * k && problem.empty(); ++row) {
-      if (sizes[static_cast<size_t>(row)] != sizes[static_cast<size_t>(row % k * k + row / k)]) {
+      const int turned = row % k * k + row / k;
+      if (sizes[static_cast<size_t>(row)] != sizes[static_cast<size_t>(turned)]) {
         problem = "not every row is summed alike, or signs decide where terms meet";
       }
     }
@@ -422,7 +423,8 @@ class Reader {
     if (r == nullptr) return;
     bool even = true, away = true, zero = true, exact = true;
     for (int64_t row = 0; row < probe::kStepsRows; ++row) {
-      const double half = static_cast<double>(row - probe::kStepsRows / 2) * 0.5, got = r->at(row) * r->probe->factor;
+      const int64_t sum = row - probe::kStepsRows / 2;
+      const double half = static_cast<double>(sum) * 0.5, got = r->at(row) * r->probe->factor;
       if (half == std::floor(half)) exact = exact && got == half;
       even = even && got == std::nearbyint(half);
       away = away && got == std::round(half);
