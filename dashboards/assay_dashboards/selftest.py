@@ -31,7 +31,7 @@ _SELFTEST = object_of(
         **dict.fromkeys(("device", "tier"), word),
         "finished": text,
         "environment": map_of(text),
-        "whole": flag,
+        **dict.fromkeys(("whole", "smoke_first"), flag),
         "exit_code": integer,
         "targets": object_of(dict.fromkeys(("killed", "precision", "in_smoke"), _share)),
         **dict.fromkeys(("shortfalls", "bad_controls", "alarms"), list_of(text)),

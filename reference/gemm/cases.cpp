@@ -56,6 +56,7 @@ void add_smoke(CaseList& list) {
            "m=33,n=29,k=47,out=f32,dtype=e4m3,fill=integers",
            "m=21,n=19,k=517,ta=t,dtype=f32",                // a tail after several blocks of k
            "m=1008,n=5,k=7,dtype=f32",                      // more than one of the largest tiles
+           "m=3,n=1030,k=260,tb=t,dtype=bf16",              // and along rows of one tile
            "m=192,n=256,k=128,beta=1,dtype=bf16",           // where tiles need no edges, with the old c
            "m=25,n=37,k=19,alpha=0.3,beta=-0.7,dtype=f64",  // narrowed scalars
            "m=25,n=37,k=19,alpha=1.2000000476837158,beta=-0.699999988079071,tb=t,dtype=bf16",  // and the sign of beta

@@ -37,6 +37,7 @@ std::vector<Case> cases(const Op& op, Tier tier) {
                                                                              // part
            "rows=3,cols=20011,scale=100,dtype=f32,fill=negative",
            "rows=21,cols=39,scale=4,dtype=f16",
+           "rows=33,cols=33,scale=64,dtype=f16",  // whose differences from the maximum exceed f16
            "rows=5,cols=70,scale=0.3,mask=additive,dtype=f32",
            "rows=7,cols=38,pad=3,dtype=bf16",
        }) {
