@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "device/available_memory.h"
@@ -205,9 +206,14 @@ void Trial::arm(Poison poison) {
       if (!shows_poison(tensors_[i])) break;
     }
     content_[i].is_kept = true;
+    content_[i].in_place = kNothing;
   }
   std::vector<Stretch> stretches = slack(poison);
-  for (size_t i = 0; i < layout_.regions.size(); ++i) stretches.push_back(buffer(i, poison));
+  for (size_t i = 0; i < layout_.regions.size(); ++i) {
+    const bool is_there = i < tensors_.size() && tensors_[i].role == Role::input &&
+                          std::exchange(content_[i].in_place, kNothing) == content_number(i, poison);
+    if (!is_there) stretches.push_back(buffer(i, poison));
+  }
   memory_->set(stretches);
 }
 
@@ -243,7 +249,10 @@ void Trial::look_for_strays(Poison poison, const Outputs& outputs) {
   Outputs changed(tensors_.size());
   for (size_t k = 0; k < inputs.size(); ++k) {
     const size_t i = inputs[k];
-    if (found[2 * layout_.regions.size() + k].count == 0) continue;
+    if (found[2 * layout_.regions.size() + k].count == 0) {
+      content_[i].in_place = content_number(i, poison);
+      continue;
+    }
     changed[i] = laboratory_->hold(layout_.regions[i].bytes);
     memory_->read(layout_.regions[i], layout_.regions[i].first, changed[i].bytes());
     if (!strays_.inputs.empty()) continue;

@@ -76,8 +76,9 @@ class Trial {
   // The content kernels read, as the oracle sees it; null for outputs.
   std::vector<const Content*> inputs() const;
 
-  // Poisons what may be written, restores what is read, launches, checks for stray writes, copies the outputs out. What
-  // was found is in `strays`, first finding kept. Throws ProcessLost or LaunchFailed.
+  // Poisons what may be written, restores what is read unless the last launch was seen to leave it as it is, launches,
+  // checks for stray writes, copies the outputs out. What was found is in `strays`, first finding kept. Throws
+  // ProcessLost or LaunchFailed.
   Outputs launch(Poison poison, Manner manner = Manner::plain);
   const LaunchCost& cost() const { return cost_; }
 
@@ -91,9 +92,11 @@ class Trial {
   const Strays& strays() const { return strays_; }
 
  private:
+  static constexpr int kNothing = -1;
   struct Filled {
     std::vector<Content> over;  // either poison; one serves both where neither shows
     bool is_kept = false;       // by the memory, as it is
+    int in_place = kNothing;    // number of the content that the region was found to hold after the last launch
   };
   static bool shows_poison(const TensorSpec& t) { return !t.is_read || t.span_elements() != t.elements(); }
   const Content& content(size_t i, Poison poison) const;
