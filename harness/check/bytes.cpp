@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "check/hash.h"
 #include "check/rows.h"
@@ -72,13 +73,16 @@ std::string describe(const TensorSpec& spec, const ByteDifference& d) {
                      spec.elements());
 }
 
-uint64_t hash_elements(const TensorSpec& spec, const std::byte* data, uint64_t seed) {
-  Hasher hasher(seed);
+namespace {
+
+// Calls add(bytes, count) with all elements in logical order, packed.
+template <class Add>
+void for_each_packed(const TensorSpec& spec, const std::byte* data, const Add& add) {
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
   std::byte block[kBlock];
   for_each_row(spec, [&](const Row& row) {
     if (row.stride == 1) {
-      hasher.add(data + row.offset * size, static_cast<size_t>(row.count * size));
+      add(data + row.offset * size, static_cast<size_t>(row.count * size));
       return;
     }
     const int64_t at_once = kBlock / size;
@@ -87,10 +91,33 @@ uint64_t hash_elements(const TensorSpec& spec, const std::byte* data, uint64_t s
       for (int64_t j = 0; j < n; ++j) {
         std::memcpy(block + j * size, data + (row.offset + (i + j) * row.stride) * size, static_cast<size_t>(size));
       }
-      hasher.add(block, static_cast<size_t>(n * size));
+      add(block, static_cast<size_t>(n * size));
     }
   });
+}
+
+}  // namespace
+
+uint64_t hash_elements(const TensorSpec& spec, const std::byte* data, uint64_t seed) {
+  Hasher hasher(seed);
+  for_each_packed(spec, data, [&](const std::byte* bytes, size_t count) { hasher.add(bytes, count); });
   return hasher.digest();
+}
+
+uint64_t hash_elements_by_chunks(const TensorSpec& spec, const std::byte* data, uint64_t seed) {
+  const int64_t bytes = spec.elements() * static_cast<int64_t>(size_of(spec.dtype));
+  std::vector<std::byte> packed;
+  if (spec.strides != row_major(spec.shape)) {
+    packed.reserve(static_cast<size_t>(bytes));
+    for_each_packed(spec, data,
+                    [&](const std::byte* some, size_t count) { packed.insert(packed.end(), some, some + count); });
+    data = packed.data();
+  }
+  std::vector<uint64_t> digests;
+  for (int64_t at = 0; at < bytes; at += kHashChunk) {
+    digests.push_back(xxh64_of(data + at, static_cast<size_t>(std::min(kHashChunk, bytes - at))));
+  }
+  return hash_of_chunks(digests, seed);
 }
 
 }  // namespace assay

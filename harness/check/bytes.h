@@ -29,4 +29,7 @@ std::string describe(const TensorSpec& spec, const ByteDifference& difference);
 // XXH64 of the elements' bytes in logical order, continued from `seed` (0, or the hash of the tensor before).
 uint64_t hash_elements(const TensorSpec& spec, const std::byte* data, uint64_t seed = 0);
 
+// The same bytes hashed as those of a sweep are, chunk by chunk (hash.h): XXH64, continued from `seed`, of the chunks'.
+uint64_t hash_elements_by_chunks(const TensorSpec& spec, const std::byte* data, uint64_t seed = 0);
+
 }  // namespace assay

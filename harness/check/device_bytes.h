@@ -1,5 +1,5 @@
 // compare_bytes(), find_unwritten() and fill_poison() on the current CUDA device, with the host's answers. A hash
-// (hash_elements()) is one long chain by XXH64's definition: copy the tensor and hash it on the host.
+// (hash_elements()) is one long chain by XXH64's definition, and made on the host: device_relations.h.
 #pragma once
 
 #include "check/bytes.h"

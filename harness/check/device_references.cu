@@ -1,4 +1,5 @@
 #include "check/device_accuracy.h"
+#include "check/device_hash.cuh"
 #include "check/device_references.h"
 #include "check/number.h"
 #include "core/cuda.cuh"
@@ -15,6 +16,50 @@ __global__ void round_proven(DeviceReference r, bool bitwise, int64_t count, Bit
     straddles[i] = !proven_bits<T>(r.hi[i], r.lo[i], r.e_ref[i], bitwise, bits);
     elements[i] = static_cast<BitsOf<size_of(T)>>(bits);
   }
+}
+
+// As truth_chunk(), a chunk a block.
+template <DType T>
+__global__ void __launch_bounds__(kThreads)
+    digest_proven(DeviceReference r, bool bitwise, int64_t count, TruthChunk* chunks) {
+  using Bits = BitsOf<size_of(T)>;
+  constexpr int kEach = static_cast<int>(kHashChunk / sizeof(Bits));
+  __shared__ uint64_t elements[kHashChunk / sizeof(uint64_t)], straddles[kEach / sizeof(uint64_t)];
+  __shared__ int straddling, first, last;
+  const int64_t begin = int64_t{blockIdx.x} * kEach, left = count - begin;
+  const int n = left < kEach ? static_cast<int>(left) : kEach;
+  if (threadIdx.x == 0) {
+    straddling = 0;
+    first = kEach;
+    last = -1;
+  }
+  __syncthreads();
+  int open = 0, low = kEach, high = -1;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kThreads) {
+    uint64_t bits = 0;
+    const bool is_proven = proven_bits<T>(r.hi[begin + i], r.lo[begin + i], r.e_ref[begin + i], bitwise, bits);
+    reinterpret_cast<Bits*>(elements)[i] = static_cast<Bits>(bits);
+    reinterpret_cast<uint8_t*>(straddles)[i] = !is_proven;
+    open += !is_proven;
+    if (is_proven && low == kEach) low = i;
+    if (is_proven) high = i;
+  }
+  if (open > 0) atomicAdd(&straddling, open);
+  atomicMin(&first, low);
+  atomicMax(&last, high);
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  TruthChunk chunk;
+  chunk.digest = digest_of_shared(elements, static_cast<uint64_t>(n) * sizeof(Bits), 0);
+  if (straddling > 0) chunk.digest = digest_of_shared(straddles, static_cast<uint64_t>(n), chunk.digest);
+  chunk.straddling = straddling;
+  if (last >= 0) {
+    chunk.first = first;
+    chunk.last = last;
+    chunk.first_bits = reinterpret_cast<const Bits*>(elements)[first];
+    chunk.last_bits = reinterpret_cast<const Bits*>(elements)[last];
+  }
+  if (threadIdx.x == 0) chunks[blockIdx.x] = chunk;
 }
 
 // Arrays one after the other in a piece of memory; with none of it only their size is found.
@@ -41,7 +86,8 @@ int64_t values(const DeviceOutput& output, Per per, int64_t rows) {
 
 }  // namespace
 
-DeviceReferences::DeviceReferences(std::unique_ptr<DeviceOracle> oracle, size_t memory, void* stream)
+DeviceReferences::DeviceReferences(std::unique_ptr<DeviceOracle> oracle, size_t memory, void* stream,
+                                   DeviceMemory* serving)
     : oracle_(std::move(oracle)), stream_(stream), references_(oracle_->outputs().size()) {
   const int64_t rows = oracle_->rows();
   int64_t fits = 0;  // the most rows that do, by bisection
@@ -59,8 +105,12 @@ DeviceReferences::DeviceReferences(std::unique_ptr<DeviceOracle> oracle, size_t 
                 std::to_string(memory) + " may be used");
   }
   chunk_rows_ = fits;
-  memory_ = DeviceMemory(place(fits, nullptr));
-  place(fits, memory_.data());
+  DeviceMemory& room = serving == nullptr ? memory_ : *serving;
+  if (room.bytes() < place(fits, nullptr)) {
+    room = {};  // given back first
+    room = DeviceMemory(place(fits, nullptr));
+  }
+  place(fits, room.data());
 }
 
 size_t DeviceReferences::place(int64_t rows, std::byte* memory) {
@@ -113,9 +163,40 @@ std::vector<ErrorSummary> DeviceReferences::judge(std::span<const DeviceTensor> 
   return errors;
 }
 
+void DeviceReferences::add_chunks_to(TruthBuilder& truth, size_t o) {
+  const DeviceOutput& output = oracle_->outputs()[o];
+  for_each_chunk([&](const Chunk& all) {
+    const int64_t count = all.rows * output.row_elements;
+    std::vector<TruthChunk> chunks(
+        static_cast<size_t>(hash_chunks(count * static_cast<int64_t>(size_of(output.dtype)))));
+    auto* const found = reinterpret_cast<TruthChunk*>(bounds_.e_alg);  // in the place of the bounds, which is larger
+    if (!chunks.empty()) {
+      with_dtype(output.dtype, [&](auto type) {
+        digest_proven<decltype(type)::value><<<static_cast<unsigned>(chunks.size()), kThreads, 0, stream_of(stream_)>>>(
+            all.references[o], output.bitwise, count, found);
+        require_launched("truth");
+      });
+      copy_to_host(chunks.data(), found, chunks.size() * sizeof chunks[0], stream_);
+    }
+    truth.add_chunks(output.dtype, count, chunks);
+  });
+}
+
 void DeviceReferences::add_to(TruthBuilder& truth) {
   for (size_t o = 0; o < references_.size(); ++o) {
+    if (truth.of_sweep() && chunk_rows_ == oracle_->rows()) {
+      add_chunks_to(truth, o);
+      continue;
+    }
     const DeviceOutput& output = oracle_->outputs()[o];
+    const size_t size = size_of(output.dtype);
+    std::vector<std::byte> elements;
+    std::vector<uint8_t> straddles;
+    const auto add = [&] {
+      truth.add_rounded(output.dtype, static_cast<int64_t>(straddles.size()), elements.data(), straddles.data());
+      elements.clear();
+      straddles.clear();
+    };
     for_each_chunk([&](const Chunk& chunk) {
       const int64_t count = chunk.rows * output.row_elements;
       if (count == 0) return;
@@ -128,12 +209,14 @@ void DeviceReferences::add_to(TruthBuilder& truth) {
             chunk.references[o], output.bitwise, count, static_cast<BitsOf<size_of(T)>*>(rounded), straddling);
         require_launched("truth");
       });
-      std::vector<std::byte> elements(static_cast<size_t>(count) * size_of(output.dtype));
-      std::vector<uint8_t> straddles(static_cast<size_t>(count));
-      copy_to_host(elements.data(), rounded, elements.size(), stream_);
-      copy_to_host(straddles.data(), straddling, straddles.size(), stream_);
-      truth.add_rounded(output.dtype, count, elements.data(), straddles.data());
+      const size_t before = straddles.size(), more = static_cast<size_t>(count);
+      elements.resize((before + more) * size);
+      straddles.resize(before + more);
+      copy_to_host(elements.data() + before * size, rounded, more * size, stream_);
+      copy_to_host(straddles.data() + before, straddling, more, stream_);
+      if (!truth.of_sweep()) add();
     });
+    if (truth.of_sweep()) add();  // it takes an output whole
   }
 }
 
@@ -169,9 +252,10 @@ std::vector<Reference> DeviceReferences::download() {
 }
 
 std::unique_ptr<DeviceReferences> device_references(const Case& c, std::span<const DeviceTensor> tensors, size_t memory,
-                                                    void* stream) {
+                                                    void* stream, DeviceMemory* serving) {
   std::unique_ptr<DeviceOracle> oracle = make_device_oracle(c, tensors);
-  return oracle == nullptr ? nullptr : std::make_unique<DeviceReferences>(std::move(oracle), memory, stream);
+  if (oracle == nullptr) return nullptr;
+  return std::make_unique<DeviceReferences>(std::move(oracle), memory, stream, serving);
 }
 
 }  // namespace assay

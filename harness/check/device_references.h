@@ -26,12 +26,13 @@ class DeviceReferences {
  public:
   // `memory`: bytes of device memory to take at most. References that fit are computed once and kept; others are
   // computed again, some rows at a time, whenever they are asked for. Throws Error when a single row does not fit.
-  DeviceReferences(std::unique_ptr<DeviceOracle> oracle, size_t memory, void* stream);
+  // `serving`: memory to use while this lives, and larger memory in its place where it is too small; null: its own.
+  DeviceReferences(std::unique_ptr<DeviceOracle> oracle, size_t memory, void* stream, DeviceMemory* serving = nullptr);
 
   // `outputs` in the order of DeviceOracle::outputs(). As the host's judge_accuracy for each.
   std::vector<ErrorSummary> judge(std::span<const DeviceTensor> outputs, const Contract& contract);
 
-  // As TruthBuilder::add for each output.
+  // As TruthBuilder::add for each output. Of a sweep whose references fit no elements come to the host.
   void add_to(TruthBuilder& truth);
 
   // The references themselves, for a host that wants to look.
@@ -46,6 +47,7 @@ class DeviceReferences {
   };
   void for_each_chunk(const std::function<void(const Chunk&)>& visit);
   size_t place(int64_t rows, std::byte* memory);
+  void add_chunks_to(TruthBuilder& truth, size_t output);
 
   std::unique_ptr<DeviceOracle> oracle_;
   void* stream_;
@@ -59,6 +61,6 @@ class DeviceReferences {
 // `tensors` in the order of Op::tensors, in device memory: inputs as filled, inout as before the launch (a copy, where
 // a kernel writes it), outputs without data. They stay as they are while the references are used.
 std::unique_ptr<DeviceReferences> device_references(const Case& c, std::span<const DeviceTensor> tensors, size_t memory,
-                                                    void* stream = nullptr);
+                                                    void* stream = nullptr, DeviceMemory* serving = nullptr);
 
 }  // namespace assay

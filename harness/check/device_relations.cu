@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "check/device_bytes.h"
+#include "check/device_hash.cuh"
 #include "check/device_relations.h"
 #include "check/hash.h"
 #include "core/cuda.cuh"
@@ -265,6 +266,43 @@ uint64_t hash_elements_on_device(const TensorSpec& spec, const void* data, uint6
     hasher.add(piece.data(), static_cast<size_t>(count * size));
   }
   return hasher.digest();
+}
+
+namespace {
+
+// A chunk a block.
+__global__ void __launch_bounds__(kThreads) digest_chunks(const std::byte* data, int64_t bytes, uint64_t* digests) {
+  __shared__ uint4 chunk[kHashChunk / sizeof(uint4)];
+  const std::byte* const from = data + int64_t{blockIdx.x} * kHashChunk;
+  const int64_t left = bytes - int64_t{blockIdx.x} * kHashChunk, count = left < kHashChunk ? left : kHashChunk;
+  const int64_t wide = reinterpret_cast<uintptr_t>(data) % sizeof(uint4) == 0 ? count / sizeof(uint4) : 0;
+  for (int64_t i = threadIdx.x; i < wide; i += kThreads) chunk[i] = reinterpret_cast<const uint4*>(from)[i];
+  for (int64_t i = wide * sizeof(uint4) + threadIdx.x; i < count; i += kThreads) {
+    reinterpret_cast<std::byte*>(chunk)[i] = from[i];
+  }
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  const uint64_t digest = digest_of_shared(reinterpret_cast<const uint64_t*>(chunk), count, 0);
+  if (threadIdx.x == 0) digests[blockIdx.x] = digest;
+}
+
+}  // namespace
+
+uint64_t hash_elements_by_chunks_on_device(const TensorSpec& spec, const void* data, uint64_t seed) {
+  const int64_t bytes = spec.elements() * static_cast<int64_t>(size_of(spec.dtype)), chunks = hash_chunks(bytes);
+  const Strided where = strided(spec);
+  const DeviceMemory packed(where.is_packed ? 0 : static_cast<size_t>(bytes));
+  if (!where.is_packed) for_each_element(spec.elements(), Copy{where, spec.dtype, 0, true, data, packed.data()});
+  std::vector<uint64_t> digests(static_cast<size_t>(chunks));
+  const DeviceMemory on_device(digests.size() * sizeof digests[0]);
+  if (chunks > 0) {
+    const auto* from = where.is_packed ? static_cast<const std::byte*>(data) : packed.data();
+    digest_chunks<<<static_cast<unsigned>(chunks), kThreads>>>(from, bytes,
+                                                               reinterpret_cast<uint64_t*>(on_device.data()));
+    require_launched("hash");
+    copy_to_host(digests.data(), on_device.data(), on_device.bytes());
+  }
+  return hash_of_chunks(digests, seed);
 }
 
 }  // namespace assay

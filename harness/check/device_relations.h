@@ -24,5 +24,7 @@ GuardReport check_padding_on_device(const TensorSpec& spec, const void* data, Po
 
 // As hash_elements(), of content that comes to the host piece by piece.
 uint64_t hash_elements_on_device(const TensorSpec& spec, const void* data, uint64_t seed = 0);
+// As hash_elements_by_chunks(): of the content no more than the digests come to the host.
+uint64_t hash_elements_by_chunks_on_device(const TensorSpec& spec, const void* data, uint64_t seed = 0);
 
 }  // namespace assay

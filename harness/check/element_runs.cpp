@@ -124,30 +124,85 @@ ASSAY_CLONES void round_sure(const Run& run, int64_t count, uint32_t* bits, uint
   }
 }
 
-// Rounded elements of a whole output, for TruthBuilder::add_rounded().
+// What several threads round of an output, and what the truth takes of it: of a sweep a digest of each chunk, which is
+// done while its elements are in cache, else all of it.
 template <DType T>
-struct RoundedElements {
-  explicit RoundedElements(size_t count)
-      : bits(std::make_unique_for_overwrite<BitsOf<size_of(T)>[]>(count)),
-        straddles(std::make_unique_for_overwrite<uint8_t[]>(count)) {}
+class RoundedOutput {
+ public:
+  using Bits = BitsOf<size_of(T)>;
+  static constexpr int64_t kChunk = kHashChunk / static_cast<int64_t>(sizeof(Bits));  // elements
 
-  void round(const Run& run, int64_t first, int64_t count) {
-    auto* const at = bits.get() + first;
-    uint8_t* const open = straddles.get() + first;
-    if constexpr (T == DType::f32) {
-      round_sure(run, count, at, open);
+  RoundedOutput(int64_t elements, TruthBuilder& truth) : elements_(elements), truth_(truth) {
+    if (truth.of_sweep()) {
+      chunks_.resize(static_cast<size_t>(chunks()));
     } else {
-      std::fill_n(open, count, uint8_t{1});
+      bits_ = std::make_unique_for_overwrite<Bits[]>(static_cast<size_t>(elements));
+      straddles_ = std::make_unique_for_overwrite<uint8_t[]>(static_cast<size_t>(elements));
     }
-    for_each_open(open, count, [&](int64_t i) {
-      uint64_t proven = 0;
-      open[i] = !proven_bits<T>(run.hi[i], run.lo[i], run.e_ref[i], false, proven);
-      at[i] = static_cast<BitsOf<size_of(T)>>(proven);
-    });
   }
 
-  std::unique_ptr<BitsOf<size_of(T)>[]> bits;
-  std::unique_ptr<uint8_t[]> straddles;
+  int64_t chunks() const { return (elements_ + kChunk - 1) / kChunk; }
+
+  // The elements of one chunk, run after run.
+  class Chunk {
+   public:
+    Chunk(RoundedOutput& all, int64_t chunk)
+        : all_(all), chunk_(chunk), first_(chunk * kChunk), count_(std::min(kChunk, all.elements_ - first_)) {
+      if (all.bits_ == nullptr) return;
+      bits_ = all.bits_.get() + first_;
+      straddles_ = all.straddles_.get() + first_;
+    }
+
+    int64_t begin() const { return first_; }
+    int64_t end() const { return first_ + count_; }
+
+    void round(const Run& run, int64_t first, int64_t count) {
+      Bits* const at = bits_ + (first - first_);
+      uint8_t* const open = straddles_ + (first - first_);
+      if constexpr (T == DType::f32) {
+        round_sure(run, count, at, open);
+      } else {
+        std::fill_n(open, count, uint8_t{1});
+      }
+      for_each_open(open, count, [&](int64_t i) {
+        uint64_t proven = 0;
+        open[i] = !proven_bits<T>(run.hi[i], run.lo[i], run.e_ref[i], false, proven);
+        at[i] = static_cast<Bits>(proven);
+      });
+    }
+
+    // Of the same elements of `got`, packed.
+    uint64_t digest_of(const std::byte* got) const {
+      return xxh64_of(got + chunk_ * kHashChunk, static_cast<size_t>(count_) * sizeof(Bits));
+    }
+
+    void close() {
+      if (all_.bits_ != nullptr) return;
+      all_.chunks_[static_cast<size_t>(chunk_)] =
+          truth_chunk(T, count_, reinterpret_cast<const std::byte*>(bits_), straddles_);
+    }
+
+   private:
+    RoundedOutput& all_;
+    int64_t chunk_, first_, count_;
+    Bits own_bits_[kChunk];
+    uint8_t own_straddles_[kChunk];
+    Bits* bits_ = own_bits_;
+    uint8_t* straddles_ = own_straddles_;
+  };
+
+  // To the truth, once each chunk was closed.
+  void add() {
+    if (bits_ == nullptr) return truth_.add_chunks(T, elements_, chunks_);
+    truth_.add_rounded(T, elements_, reinterpret_cast<const std::byte*>(bits_.get()), straddles_.get());
+  }
+
+ private:
+  int64_t elements_;
+  TruthBuilder& truth_;
+  std::vector<TruthChunk> chunks_;  // of a sweep
+  std::unique_ptr<Bits[]> bits_;    // of anything else
+  std::unique_ptr<uint8_t[]> straddles_;
 };
 
 // What a block of ErrorSums::kBlock elements adds to the tensor's figures that depends on the order of blocks.
@@ -243,47 +298,49 @@ class BlockJudge {
   int32_t histogram_[kTables][kHistogramBins + 1] = {};
 };
 
-// Calls visit(block, thread) for each of `blocks`, from several threads.
+// Calls visit(chunk, thread) for each of `chunks`, from several threads.
 template <class Visit>
-void share_blocks(int64_t blocks, int threads, const Visit& visit) {
+void share_chunks(int64_t chunks, int threads, const Visit& visit) {
   std::atomic<int64_t> next{0};
   const auto work = [&](int thread) {
-    for (int64_t block; (block = next++) < blocks;) visit(block, thread);
+    for (int64_t chunk; (chunk = next++) < chunks;) visit(chunk, thread);
   };
   std::vector<std::jthread> helpers;
-  for (int thread = 1; thread < std::min<int64_t>(threads, blocks); ++thread) helpers.emplace_back(work, thread);
+  for (int thread = 1; thread < std::min<int64_t>(threads, chunks); ++thread) helpers.emplace_back(work, thread);
   work(0);
-}
-
-// Calls visit(first, count) for each run of a block.
-template <class Visit>
-void for_each_run(int64_t block, int64_t elements, const Visit& visit) {
-  const int64_t end = std::min(elements, (block + 1) * ErrorSums::kBlock);
-  for (int64_t first = block * ErrorSums::kBlock; first < end; first += kRun) visit(first, std::min(kRun, end - first));
 }
 
 int64_t blocks_of(int64_t elements) { return (elements + ErrorSums::kBlock - 1) / ErrorSums::kBlock; }
 
 template <DType T>
 ErrorSummary judge_typed(const TensorSpec& spec, const std::byte* got, const ElementOracle& oracle,
-                         const JudgeRules& rules, int threads, TruthBuilder& truth) {
+                         const JudgeRules& rules, int threads, TruthBuilder& truth, std::vector<uint64_t>* digests) {
   const int64_t elements = spec.elements();
-  RoundedElements<T> rounded(static_cast<size_t>(elements));
+  using Rounded = RoundedOutput<T>;
+  static_assert(Rounded::kChunk % ErrorSums::kBlock == 0);
+  Rounded rounded(elements, truth);
   std::vector<Block> blocks(static_cast<size_t>(blocks_of(elements)));
   std::vector<ErrorCounts> of_threads(static_cast<size_t>(std::max(threads, 1)));
-  share_blocks(blocks_of(elements), threads, [&](int64_t block, int thread) {
+  if (digests != nullptr) digests->resize(static_cast<size_t>(rounded.chunks()));
+  share_chunks(rounded.chunks(), threads, [&](int64_t number, int thread) {
+    typename Rounded::Chunk chunk(rounded, number);
     ErrorCounts counts;
     BlockJudge<T> judge(rules, counts);
     Run run;
-    for_each_run(block, elements, [&](int64_t first, int64_t count) {
+    for (int64_t first = chunk.begin(); first < chunk.end(); first += kRun) {
+      const int64_t count = std::min(kRun, chunk.end() - first), next = first + count;
       oracle.compute(first, count, run);
       judge.run(run, got, first, count);
-      rounded.round(run, first, count);
-    });
-    blocks[static_cast<size_t>(block)] = judge.close();
+      chunk.round(run, first, count);
+      if (next % ErrorSums::kBlock == 0 || next == chunk.end()) {
+        blocks[static_cast<size_t>(first / ErrorSums::kBlock)] = judge.close();
+      }
+    }
+    chunk.close();
+    if (digests != nullptr) (*digests)[static_cast<size_t>(number)] = chunk.digest_of(got);
     of_threads[static_cast<size_t>(thread)].add(counts);
   });
-  truth.add_rounded(T, elements, reinterpret_cast<const std::byte*>(rounded.bits.get()), rounded.straddles.get());
+  rounded.add();
 
   ErrorCounts counts;
   for (const ErrorCounts& of_thread : of_threads) counts.add(of_thread);
@@ -317,11 +374,11 @@ void require_packed(const TensorSpec& spec) {
 bool is_packed(const TensorSpec& spec) { return spec.strides == row_major(spec.shape); }
 
 ErrorSummary judge_runs(const TensorSpec& spec, const std::byte* got, const ElementOracle& oracle,
-                        const Contract& contract, int threads, TruthBuilder& truth) {
+                        const Contract& contract, int threads, TruthBuilder& truth, std::vector<uint64_t>* digests) {
   require_packed(spec);
   const JudgeRules rules{.nan_unspecified = contract.nan_policy == ASSAY_NAN_UNSPECIFIED};
   return with_dtype(spec.dtype, [&](auto type) {
-    return judge_typed<decltype(type)::value>(spec, got, oracle, rules, threads, truth);
+    return judge_typed<decltype(type)::value>(spec, got, oracle, rules, threads, truth, digests);
   });
 }
 
@@ -330,15 +387,18 @@ void add_truth_of_runs(const TensorSpec& spec, const ElementOracle& oracle, int 
   with_dtype(spec.dtype, [&](auto type) {
     constexpr DType T = decltype(type)::value;
     const int64_t elements = spec.elements();
-    RoundedElements<T> rounded(static_cast<size_t>(elements));
-    share_blocks(blocks_of(elements), threads, [&](int64_t block, int) {
+    RoundedOutput<T> rounded(elements, truth);
+    share_chunks(rounded.chunks(), threads, [&](int64_t number, int) {
+      typename RoundedOutput<T>::Chunk chunk(rounded, number);
       Run run;
-      for_each_run(block, elements, [&](int64_t first, int64_t count) {
+      for (int64_t first = chunk.begin(); first < chunk.end(); first += kRun) {
+        const int64_t count = std::min(kRun, chunk.end() - first);
         oracle.compute(first, count, run);
-        rounded.round(run, first, count);
-      });
+        chunk.round(run, first, count);
+      }
+      chunk.close();
     });
-    truth.add_rounded(T, elements, reinterpret_cast<const std::byte*>(rounded.bits.get()), rounded.straddles.get());
+    rounded.add();
   });
 }
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "check/truth.h"
 #include "core/op.h"
@@ -15,9 +17,11 @@ namespace assay {
 // Whether elements lie one after the other in logical order, as is asked of an output here.
 bool is_packed(const TensorSpec& spec);
 
-// `got` is element (0,...,0) of an output described by `spec`, on the host.
+// `got` is element (0,...,0) of an output described by `spec`, on the host. `digests`, where not null, gets those of
+// the output's chunks (hash.h).
 ErrorSummary judge_runs(const TensorSpec& spec, const std::byte* got, const ElementOracle& oracle,
-                        const Contract& contract, int threads, TruthBuilder& truth);
+                        const Contract& contract, int threads, TruthBuilder& truth,
+                        std::vector<uint64_t>* digests = nullptr);
 
 // The truth alone.
 void add_truth_of_runs(const TensorSpec& spec, const ElementOracle& oracle, int threads, TruthBuilder& truth);

@@ -17,7 +17,9 @@
 namespace assay {
 
 struct Truth {
-  std::string hash;  // 16 hexadecimal digits: XXH64 of packed little-endian elements, then of straddling indices
+  // 16 hexadecimal digits: XXH64 of packed little-endian elements, then of straddling indices; of a sweep XXH64 of the
+  // digests of its chunks (TruthChunk).
+  std::string hash;
   int64_t elements = 0;
   int64_t straddling = 0;
   // "index:bits" of the first element, of one in the second half and of the last, among those that do not straddle.
@@ -26,14 +28,32 @@ struct Truth {
   bool operator==(const Truth&) const = default;
 };
 
+// What is kept of a chunk (hash.h) of the rounded elements of an output of a sweep. Indices are into the chunk.
+struct TruthChunk {
+  // XXH64 of the packed little-endian elements, 0 where one straddles; where some do, XXH64 that starts from this of
+  // one byte an element: 1 where it straddles, 0 elsewhere.
+  uint64_t digest = 0;
+  int64_t straddling = 0;         // how many
+  int64_t first = -1, last = -1;  // of those that do not; -1: none
+  uint64_t first_bits = 0, last_bits = 0;
+};
+// Of `count` elements that are rounded already, as TruthBuilder::add_rounded() takes them.
+TruthChunk truth_chunk(DType dtype, int64_t count, const std::byte* elements, const uint8_t* straddles);
+
 // Indices run through all outputs in tensor order, and where a case has several seeds through those, one after the
 // other. A NaN is the type's quiet NaN without sign; a zero has no sign unless the reference is bitwise.
 class TruthBuilder {
  public:
+  // Whether the case is a sweep (is_sweep(), core/op.h), which is hashed by chunks.
+  explicit TruthBuilder(bool of_sweep = false) : of_sweep_(of_sweep) {}
+  bool of_sweep() const { return of_sweep_; }
+
   void add(const Reference& reference);
   // The same from elements that are rounded already: `count` of them, packed, and for each whether it straddles (1; its
-  // bits are then 0) or not (0).
+  // bits are then 0) or not (0). An output may come in pieces; of a sweep it comes whole.
   void add_rounded(DType dtype, int64_t count, const std::byte* elements, const uint8_t* straddles);
+  // The same of an output of a sweep: of each chunk of its `count` elements. Throws Error when it is none.
+  void add_chunks(DType dtype, int64_t count, std::span<const TruthChunk> chunks);
   Truth finish();
 
  private:
@@ -45,8 +65,10 @@ class TruthBuilder {
   template <DType T, class ProvenBits>
   void add_elements(size_t count, const ProvenBits& proven_bits);
 
+  bool of_sweep_;
   Hasher hasher_;
   int64_t elements_ = 0;
+  int64_t straddling_of_chunks_ = 0;
   std::vector<int64_t> straddling_;
   Sample first_, middle_, last_;
   bool want_middle_ = false;
@@ -67,7 +89,7 @@ ASSAY_HD bool proven_bits(double hi, double lo, double e_ref, bool bitwise, uint
   return true;
 }
 
-// The truth of all outputs of all seeds, in order.
+// The truth of all outputs of all seeds, in order, of a case that is no sweep.
 Truth truth_of(std::span<const Reference> references);
 
 }  // namespace assay

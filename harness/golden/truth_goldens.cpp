@@ -114,7 +114,7 @@ TruthGoldens::Found TruthGoldens::find(std::string_view kernel_id) const {
 }
 
 Truth compute_truth(const Op& op, const Case& c, int threads) {
-  TruthBuilder builder;
+  TruthBuilder builder(is_sweep(op.tensors(c)));
   for (int64_t i = 0; i < c.integer("seeds"); ++i) {
     const int64_t seed = c.integer("seed") + i;
     const FilledCase filled(op, c, static_cast<uint64_t>(seed), threads);

@@ -6,8 +6,8 @@
 //   # oracle 2
 //   gemm:m=3,n=5,k=7,dtype=f32 0123456789abcdef elements=15 straddling=0 0:3f800000 8:40000000 14:bf000000
 //
-// The hash is that of check/truth.h over all outputs of all seeds of the case. Placement (offset, place) does not
-// change what is true, so the key leaves it out.
+// The hash is that of check/truth.h over all outputs of all seeds of the case, of a sweep by chunks. Placement (offset,
+// place) does not change what is true, so the key leaves it out.
 #pragma once
 
 #include <filesystem>

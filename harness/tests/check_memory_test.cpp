@@ -1,6 +1,7 @@
 // check/: bytes, poison, guards and trust. Each shows what it must catch, and what it must leave alone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -9,8 +10,10 @@
 
 #include "check/bytes.h"
 #include "check/guard.h"
+#include "check/hash.h"
 #include "check/poison.h"
 #include "check/trust.h"
+#include "check/xxh64.h"
 #include "core/error.h"
 
 namespace assay {
@@ -85,6 +88,90 @@ TEST(Bytes, HashIsOfLogicalOrderWhateverTheLayout) {
   EXPECT_EQ(hash_elements(packed, bytes_of(a)), hash_elements(padded, bytes_of(b)));
   EXPECT_EQ(hash_elements(packed, bytes_of(a)), hash_elements(transposed, bytes_of(c)));
   EXPECT_NE(hash_elements(packed, bytes_of(a), 1), hash_elements(packed, bytes_of(a), 2));
+}
+
+// XXH64 of each 16384 bytes, by the library alone, and XXH64 of those eight bytes each.
+uint64_t hashed_plainly(const std::vector<std::byte>& bytes, uint64_t seed) {
+  std::vector<uint64_t> digests;
+  for (size_t at = 0; at < bytes.size(); at += 16384) {
+    digests.push_back(XXH64(bytes.data() + at, std::min<size_t>(16384, bytes.size() - at), 0));
+  }
+  return XXH64(digests.data(), 8 * digests.size(), seed);
+}
+
+std::vector<std::byte> random_bytes(size_t count, std::mt19937_64& random) {
+  std::vector<std::byte> bytes(count);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+TEST(Chunks, HashIsOfTheDigestsOfTheirBytes) {
+  std::mt19937_64 random(31);
+  for (const int64_t count : {0, 1, 7, 8191, 8192, 8193, 40000, 65536}) {
+    const TensorSpec y = output(DType::f16, {count});
+    const std::vector<std::byte> bytes = random_bytes(static_cast<size_t>(2 * count), random);
+    for (const uint64_t seed : {uint64_t{0}, random()}) {
+      EXPECT_EQ(hash_elements_by_chunks(y, bytes.data(), seed), hashed_plainly(bytes, seed)) << count;
+    }
+  }
+}
+
+TEST(Chunks, HashIsOfLogicalOrderWhateverTheLayout) {
+  const TensorSpec packed = output(DType::f32, {70, 90}), padded = output(DType::f32, {70, 90}, 3);
+  TensorSpec transposed = packed;
+  transposed.strides = {1, 70};
+  std::vector<float> a(6300), b(6510), c(6300);
+  for (int64_t i = 0; i < 6300; ++i) {
+    a[static_cast<size_t>(i)] = b[static_cast<size_t>(offset_of(padded, i))] =
+        c[static_cast<size_t>(offset_of(transposed, i))] = static_cast<float>(i);
+  }
+  EXPECT_EQ(hash_elements_by_chunks(packed, bytes_of(a)), hash_elements_by_chunks(padded, bytes_of(b)));
+  EXPECT_EQ(hash_elements_by_chunks(packed, bytes_of(a)), hash_elements_by_chunks(transposed, bytes_of(c)));
+}
+
+// As an examination chains them: the hash of one part is the seed of the next.
+TEST(Chunks, AnyBitOfAnyPartCounts) {
+  std::mt19937_64 random(32);
+  const TensorSpec y = output(DType::f32, {9000});
+  std::vector<std::vector<std::byte>> parts;
+  for (int part = 0; part < 3; ++part) parts.push_back(random_bytes(36000, random));
+  const auto hash = [&] {
+    uint64_t all = 0;
+    for (const auto& part : parts) all = hash_elements_by_chunks(y, part.data(), all);
+    return all;
+  };
+  const uint64_t whole = hash();
+  for (int draw = 0; draw < 500; ++draw) {
+    auto& part = parts[draw % 2 == 0 ? 2 : random() % 3];
+    const size_t bit = draw == 0 ? 0 : draw == 2 ? 8 * part.size() - 1 : random() % (8 * part.size());
+    const std::byte mask{static_cast<unsigned char>(1 << bit % 8)};
+    part[bit / 8] ^= mask;
+    EXPECT_NE(hash(), whole) << "bit " << bit;
+    part[bit / 8] ^= mask;
+  }
+  EXPECT_EQ(hash(), whole);
+  std::swap(parts[0], parts[1]);
+  EXPECT_NE(hash(), whole);
+}
+
+// What devices compute (check/xxh64.h) is what the library computes, whatever follows the last byte.
+TEST(Chunks, DigestsOfDevicesAreTheLibrarys) {
+  std::mt19937_64 random(33);
+  std::vector<uint64_t> words(16384 / 8 + 1);
+  const auto digest = [&](uint64_t bytes, uint64_t seed) {
+    uint64_t sums[xxh64::kLanes];
+    for (int lane = 0; lane < xxh64::kLanes; ++lane) {
+      sums[lane] = xxh64::accumulator(lane, words.data(), bytes, seed);
+    }
+    return xxh64::digest(sums, words.data(), bytes, seed);
+  };
+  for (uint64_t bytes = 0; bytes <= 16384; bytes += bytes < 300 ? 1 : 1 + random() % 40) {
+    for (uint64_t& word : words) word = random();
+    for (const uint64_t seed : {uint64_t{0}, random()}) {
+      ASSERT_EQ(digest(bytes, seed), XXH64(words.data(), bytes, seed)) << bytes;
+    }
+  }
+  ASSERT_EQ(digest(16384, 5), XXH64(words.data(), 16384, 5));
 }
 
 TEST(Poison, PatternsAreNanAndDifferInEveryByte) {

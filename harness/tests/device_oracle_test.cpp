@@ -143,6 +143,10 @@ TEST_P(EveryOp, AgreesWithTheHostOnItsCases) {
     for (const Reference& r : host) host_truth.add(r);
     device->add_to(device_truth);
     EXPECT_EQ(host_truth.finish(), device_truth.finish()) << c.id();
+    TruthBuilder host_chunks(true), device_chunks(true);  // as if it were a sweep
+    for (const Reference& r : host) host_chunks.add(r);
+    device->add_to(device_chunks);
+    EXPECT_EQ(host_chunks.finish(), device_chunks.finish()) << c.id() << " by chunks";
     for (const bool harm : {false, true}) expect_same_judgement(p, host, *device, harm);
     if (seen++ % 8 == 0) {
       const auto parts = in_chunks(p);
@@ -152,6 +156,10 @@ TEST_P(EveryOp, AgreesWithTheHostOnItsCases) {
       for (const Reference& r : host) again.add(r);
       parts->add_to(truth);
       EXPECT_EQ(truth.finish(), again.finish()) << c.id() << " in chunks";
+      TruthBuilder pieces(true), whole(true);
+      for (const Reference& r : host) whole.add(r);
+      parts->add_to(pieces);
+      EXPECT_EQ(pieces.finish(), whole.finish()) << c.id() << " in chunks, by chunks";
       expect_same_judgement(p, host, *parts, true);
     }
     if (HasFailure()) return;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "check/bytes.h"
 #include "core/error.h"
 #include "oracle_run.h"
 #include "record/json.h"
@@ -86,9 +87,10 @@ TEST_P(ElementRuns, SayWhatTheWholeOracleSays) {
 
 TEST_P(ElementRuns, JudgeAsTheWholeJudgeDoes) {
   std::mt19937_64 random(20);
-  TruthBuilder whole;
+  TruthBuilder whole, by_chunks(true);
   whole.add(reference_);
-  const Truth truth = whole.finish();
+  by_chunks.add(reference_);
+  const Truth truth = whole.finish(), truth_by_chunks = by_chunks.finish();
   for (const double share_wrong : {0.0, 0.0005, 0.2}) {
     const std::vector<std::byte> got = nearly(output_, reference_, share_wrong, random);
     for (const int32_t policy : {ASSAY_NAN_PROPAGATES, ASSAY_NAN_UNSPECIFIED}) {
@@ -107,6 +109,15 @@ TEST_P(ElementRuns, JudgeAsTheWholeJudgeDoes) {
         TruthBuilder alone;
         add_truth_of_runs(output_, *oracle, 2, alone);
         EXPECT_EQ(alone.finish(), truth);
+
+        // As part of a sweep: by chunks.
+        TruthBuilder judged(true), runs_alone(true);
+        std::vector<uint64_t> digests;
+        EXPECT_EQ(text(judge_runs(output_, got.data(), *oracle, contract, 2, judged, &digests)), text(want));
+        EXPECT_EQ(hash_of_chunks(digests, 9), hash_elements_by_chunks(output_, got.data(), 9));
+        EXPECT_EQ(judged.finish(), truth_by_chunks);
+        add_truth_of_runs(output_, *oracle, 3, runs_alone);
+        EXPECT_EQ(runs_alone.finish(), truth_by_chunks);
       }
     }
   }

@@ -2,7 +2,10 @@
 // is also asked where there is something to find. Needs a device: label gpu.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "core/device_memory.h"
+#include "record/json.h"
 #include "worker/laboratory_cuda.h"
 #include "worker/laboratory_host.h"
 
@@ -84,6 +87,7 @@ TEST_F(Laboratories, HashElementsAndMajoritiesAlike) {
   for (const TensorSpec& spec : specs()) {
     const Pair pair = filled(spec, 7);
     EXPECT_EQ(device_->hash(spec, pair.device, 3), host_->hash(spec, pair.host, 3));
+    EXPECT_EQ(device_->hash_by_chunks(spec, pair.device, 3), host_->hash_by_chunks(spec, pair.host, 3));
     EXPECT_EQ(device_->element(spec, pair.device, 4321), host_->element(spec, pair.host, 4321));
     EXPECT_EQ(device_->majority(spec, pair.device), host_->majority(spec, pair.host));
     for (const char* generator : {"zeros", "ones", "signed_zeros", "mask_random"}) {
@@ -95,6 +99,67 @@ TEST_F(Laboratories, HashElementsAndMajoritiesAlike) {
       EXPECT_GT(majority.count, 0) << generator;
     }
   }
+}
+
+// Bits of each length around those of stripes, words and chunks, flipped one by one.
+TEST_F(Laboratories, HashByChunksAlike) {
+  std::mt19937_64 random(41);
+  for (const int64_t bytes : {1, 3, 4, 8, 31, 32, 37, 16383, 16384, 16385, 100003}) {
+    const TensorSpec spec{.name = "y", .dtype = DType::u8, .shape = {bytes}, .strides = {1}, .fill = {"int8_full"}};
+    Pair pair = filled(spec, 7);
+    const auto hash = [&](Laboratory& l, const Content& x, const Content&) { return l.hash_by_chunks(spec, x, 0); };
+    const uint64_t whole = both(hash, pair, pair);
+    for (int draw = 0; draw < 20; ++draw) {
+      const uint64_t at = draw == 0 ? static_cast<uint64_t>(bytes) - 1 : random() % static_cast<uint64_t>(bytes);
+      const std::byte before = pair.host.data()[at];
+      set_byte(pair, at, before ^ std::byte{static_cast<unsigned char>(1 << random() % 8)});
+      EXPECT_NE(both(hash, pair, pair), whole) << bytes << " bytes, at " << at;
+      set_byte(pair, at, before);
+    }
+  }
+}
+
+// Part after part of a sweep, by right and by wrong answers: every figure, the truth and the hash.
+TEST_F(Laboratories, JudgePartsOfASweepAlike) {
+  const OpRegistry ops = make_op_registry();
+  const Op& op = ops.named("bias_gelu");
+  Contract contract;
+  contract.arithmetic.accumulator = ASSAY_ACC_F32;
+  for (const char* fields : {"rows=64,cols=1024,form=erf,dtype=f32", "rows=64,cols=1024,form=tanh,dtype=bf16",
+                             "rows=37,cols=111,form=erf,dtype=f32"}) {
+    const Case c = ops.parse_case(std::string("bias_gelu:") + fields + ",fill=every");
+    const std::vector<TensorSpec> specs = op.tensors(c);
+    const TensorSpec &x = specs[0], &bias = specs[1], &y = specs[2];
+    TruthBuilder of_host(true), of_device(true);
+    uint64_t hash = 0, hash_on_device = 0;
+    for (const uint64_t seed : {1u, 16256u, 16264u, 31500u, 40000u}) {
+      const Pair xs = filled(x, seed), biases = filled(bias, seed);
+      Pair ys =
+          filled({.name = "x", .dtype = y.dtype, .shape = y.shape, .strides = y.strides, .fill = {"every"}}, seed);
+      const auto judged = [&](Laboratory& l, Content Pair::*of, TruthBuilder& truth, uint64_t& chain) {
+        const Content* const contents[] = {&(xs.*of), &(biases.*of), nullptr};
+        Record record;
+        record.errors = l.judge_once(op, c, seed, 2, contents, {&(ys.*of), 1}, contract, truth, chain);
+        return to_json(record).at("errors").dump();
+      };
+      EXPECT_EQ(judged(*device_, &Pair::device, of_device, hash_on_device), judged(*host_, &Pair::host, of_host, hash))
+          << fields << " seed " << seed;
+      EXPECT_EQ(hash_on_device, hash) << fields << " seed " << seed;
+    }
+    EXPECT_EQ(of_device.finish(), of_host.finish()) << fields;
+  }
+}
+
+// What nobody holds any more serves again, and nothing that somebody holds.
+TEST_F(Laboratories, HoldNothingTwice) {
+  Content first = device_->hold(4096);
+  const Content second = device_->hold(4096);
+  std::byte* const at = first.data();
+  EXPECT_NE(second.data(), at);
+  first = {};
+  const Content third = device_->hold(8192), fourth = device_->hold(4096);
+  EXPECT_EQ(fourth.data(), at);
+  EXPECT_NE(third.data(), at);
 }
 
 TEST_F(Laboratories, FindTheSameDifferences) {

@@ -5,7 +5,9 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "core/error.h"
@@ -81,6 +83,108 @@ TEST(Truth, RoundedPiecesAreTheWhole) {
     }
     EXPECT_EQ(pieces.finish(), whole.finish()) << trial;
   }
+}
+
+// The rounded elements of a reference, an element in `rarity` straddling; stretches of those too.
+struct Rounded {
+  Reference r;
+  std::vector<uint16_t> bits;
+  std::vector<uint8_t> straddles;
+  const std::byte* elements() const { return reinterpret_cast<const std::byte*>(bits.data()); }
+};
+Rounded rounded(size_t n, uint64_t rarity, std::mt19937_64& random) {
+  Rounded all{reference(DType::f16, std::vector<double>(n)), std::vector<uint16_t>(n), std::vector<uint8_t>(n)};
+  const size_t from = random() % (n + 1), to = std::min<size_t>(n, from + (random() % 2) * 20000);
+  for (size_t i = 0; i < n; ++i) {
+    all.r.hi[i] = static_cast<double>(random() % 2048);
+    all.r.e_ref[i] = (i >= from && i < to) || random() % rarity == 0 ? 1 : 0;
+    all.straddles[i] = all.r.e_ref[i] != 0;
+    all.bits[i] = all.straddles[i] != 0 ? 0 : static_cast<uint16_t>(encode(DType::f16, all.r.hi[i]));
+  }
+  return all;
+}
+
+// By the definition, with the library alone: chunks of 16384 bytes, here 8192 elements, of one output after the other.
+TEST(Truth, OfASweepIsOfTheDigestsOfItsChunks) {
+  std::mt19937_64 random(12);
+  for (int trial = 0; trial < 60; ++trial) {
+    std::vector<Rounded> outputs;
+    for (uint64_t k = 0; k < 1 + random() % 3; ++k) {
+      const size_t n = trial % 4 == 0 ? 8192 * (random() % 4) : random() % 40000;
+      outputs.push_back(rounded(n, trial % 3 == 0 ? uint64_t{1} << 40 : 1 + random() % 5000, random));
+    }
+    TruthBuilder by_references(true), by_elements(true);
+    std::vector<uint64_t> digests;
+    int64_t elements = 0, straddling = 0;
+    for (const Rounded& output : outputs) {
+      by_references.add(output.r);
+      by_elements.add_rounded(DType::f16, static_cast<int64_t>(output.bits.size()), output.elements(),
+                              output.straddles.data());
+      for (size_t first = 0; first < output.bits.size(); first += 8192) {
+        const size_t count = std::min<size_t>(8192, output.bits.size() - first);
+        uint64_t digest = XXH64(&output.bits[first], 2 * count, 0);
+        const auto open = std::accumulate(&output.straddles[first], &output.straddles[first] + count, int64_t{0});
+        if (open > 0) digest = XXH64(&output.straddles[first], count, digest);
+        straddling += open;
+        digests.push_back(digest);
+      }
+      elements += static_cast<int64_t>(output.bits.size());
+    }
+    const Truth truth = by_references.finish();
+    EXPECT_EQ(by_elements.finish(), truth) << trial;
+    char hash[17];
+    std::snprintf(hash, sizeof hash, "%016llx",
+                  static_cast<unsigned long long>(XXH64(digests.data(), 8 * digests.size(), 0)));
+    EXPECT_EQ(truth.hash, hash) << trial;
+    EXPECT_EQ(truth.elements, elements);
+    EXPECT_EQ(truth.straddling, straddling);
+  }
+}
+
+TEST(Truth, AnyElementOfASweepCountsAndWhetherItStraddles) {
+  std::mt19937_64 random(13);
+  Rounded output = rounded(20000, uint64_t{1} << 40, random);
+  output.straddles.assign(20000, 0);
+  const auto truth = [&] {
+    TruthBuilder builder(true);
+    builder.add_rounded(DType::f16, 20000, output.elements(), output.straddles.data());
+    return builder.finish();
+  };
+  const Truth whole = truth();
+  EXPECT_EQ(whole.samples.size(), 3u);
+  for (int draw = 0; draw < 300; ++draw) {
+    const size_t i = draw < 2 ? 19999 * static_cast<size_t>(draw) : random() % 20000;
+    const uint16_t before = output.bits[i];
+    output.bits[i] ^= static_cast<uint16_t>(1 << random() % 16);
+    EXPECT_NE(truth().hash, whole.hash) << i;
+    output.bits[i] = before;
+    output.straddles[i] = 1;
+    EXPECT_NE(truth().hash, whole.hash) << i;
+    output.straddles[i] = 0;
+  }
+  EXPECT_EQ(truth(), whole);
+}
+
+// The samples of a whole sweep of halves are those of the same elements hashed in one piece.
+TEST(Truth, SamplesOfASweepAreProvenElements) {
+  std::mt19937_64 random(14);
+  for (int trial = 0; trial < 20; ++trial) {
+    const Rounded output = rounded(65536, 3, random);
+    TruthBuilder plain, sweep(true);
+    plain.add(output.r);
+    sweep.add(output.r);
+    const Truth truth = sweep.finish();
+    EXPECT_EQ(truth.samples, plain.finish().samples) << trial;
+    EXPECT_EQ(truth.samples.size(), 3u) << trial;
+  }
+}
+
+TEST(Truth, ChunksAreOfSweepsAlone) {
+  const std::vector<TruthChunk> one(1);
+  TruthBuilder plain, sweep(true);
+  EXPECT_THROW(plain.add_chunks(DType::f32, 4096, one), Error);
+  EXPECT_THROW(sweep.add_chunks(DType::f32, 4097, one), Error);
+  sweep.add_chunks(DType::f32, 4096, one);
 }
 
 TEST(Truth, StraddlingElementsAreLeftOutAndCounted) {

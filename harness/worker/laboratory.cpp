@@ -8,15 +8,6 @@
 
 namespace assay {
 
-std::vector<ErrorSummary> Laboratory::judge_once(const Op& op, const Case& c, uint64_t seed, int threads,
-                                                 std::span<const Content* const> contents,
-                                                 std::span<const Content> outputs, const Contract& contract,
-                                                 TruthBuilder& truth) {
-  const auto once = expectation(op, c, seed, threads, contents);
-  once->add_to(truth);
-  return once->judge(outputs, contract);
-}
-
 std::unique_ptr<Laboratory> make_laboratory([[maybe_unused]] const JudgeSettings& settings, OracleCache& oracles,
                                             [[maybe_unused]] const Op& op, [[maybe_unused]] const Case& c) {
 #ifdef ASSAY_CUDA

@@ -66,6 +66,7 @@ class Laboratory {
 
   virtual uint64_t element(const TensorSpec& spec, const Content& content, int64_t i) = 0;  // bits
   virtual uint64_t hash(const TensorSpec& spec, const Content& content, uint64_t seed) = 0;
+  virtual uint64_t hash_by_chunks(const TensorSpec& spec, const Content& content, uint64_t seed) = 0;
   virtual Majority majority(const TensorSpec& spec, const Content& content) = 0;
   virtual GuardReport padding(const TensorSpec& spec, const Content& content, Poison poison) = 0;
   virtual ByteDifference difference(const TensorSpec& spec, const Content& a, const Content& b) = 0;
@@ -80,12 +81,12 @@ class Laboratory {
   // Over matrices whose elements lie in contents.
   virtual std::unique_ptr<MatrixPasses> matrix_passes(int threads) = 0;
 
-  // Of `c` filled from `seed`. Every figure of judge() and of add_to() for a part of a case that nobody asks about
-  // again: nothing is kept.
+  // Of `c` filled from `seed`, a part of a sweep that nobody asks about again: every figure of judge() and of add_to(),
+  // and hash_by_chunks() of each output, the first continued from `hash`. Nothing is kept.
   virtual std::vector<ErrorSummary> judge_once(const Op& op, const Case& c, uint64_t seed, int threads,
                                                std::span<const Content* const> contents,
                                                std::span<const Content> outputs, const Contract& contract,
-                                               TruthBuilder& truth);
+                                               TruthBuilder& truth, uint64_t& hash) = 0;
 
   // Of `c` filled from `seed`. `contents` of every tensor of op.tensors(c): inputs as filled, inout as before the
   // launch, null for outputs.

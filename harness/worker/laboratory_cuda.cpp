@@ -1,6 +1,8 @@
 #include "worker/laboratory_cuda.h"
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "check/device_bytes.h"
 #include "check/device_freivalds.h"
@@ -18,20 +20,26 @@ constexpr size_t kReferences = size_t{16} << 30;
 
 class CudaExpectation : public Expectation {
  public:
-  CudaExpectation(const Op& op, const Case& c, std::span<const Content* const> contents) : specs_(op.tensors(c)) {
+  // `serving` as for DeviceReferences.
+  CudaExpectation(const Op& op, const Case& c, std::span<const Content* const> contents,
+                  DeviceMemory* serving = nullptr)
+      : specs_(op.tensors(c)) {
     std::vector<DeviceTensor> tensors;
     for (size_t i = 0; i < specs_.size(); ++i) {
       tensors.push_back({&specs_[i], contents[i] == nullptr ? nullptr : contents[i]->data()});
     }
-    references_ = device_references(c, tensors, std::min(kReferences, free_device_memory() / 2));
+    const bool serves = serving != nullptr && serving->bytes() > 0;  // and was found to be what may be taken
+    const size_t memory = serves ? serving->bytes() : std::min(kReferences, free_device_memory() / 2);
+    references_ = device_references(c, tensors, memory, nullptr, serving);
   }
 
   std::vector<ErrorSummary> judge(std::span<const Content> outputs, const Contract& contract) override {
-    std::vector<DeviceTensor> tensors;
-    for (const TensorSpec& spec : specs_) {
-      if (spec.role != Role::input) tensors.push_back({&spec, outputs[tensors.size()].data()});
-    }
-    return references_->judge(tensors, contract);
+    return references_->judge(tensors_of(outputs), contract);
+  }
+
+  uint64_t hash_by_chunks(std::span<const Content> outputs, uint64_t hash) const {
+    for (const DeviceTensor& t : tensors_of(outputs)) hash = hash_elements_by_chunks_on_device(*t.spec, t.data, hash);
+    return hash;
   }
 
   bool add_to(TruthBuilder& truth) override {
@@ -40,6 +48,14 @@ class CudaExpectation : public Expectation {
   }
 
  private:
+  std::vector<DeviceTensor> tensors_of(std::span<const Content> outputs) const {
+    std::vector<DeviceTensor> tensors;
+    for (const TensorSpec& spec : specs_) {
+      if (spec.role != Role::input) tensors.push_back({&spec, outputs[tensors.size()].data()});
+    }
+    return tensors;
+  }
+
   std::vector<TensorSpec> specs_;
   std::unique_ptr<DeviceReferences> references_;
 };
@@ -48,10 +64,23 @@ class CudaLaboratory : public Laboratory {
  public:
   bool is_on_host() const override { return false; }
 
+  // To allocate, and to give back, takes as long as to go through some megabytes: what nobody holds any more serves
+  // again.
   Content hold(uint64_t bytes) override {
+    constexpr uint64_t kWorthKeeping = uint64_t{64} << 20;
+    constexpr size_t kMostSpare = 8;
+    const auto is_spare = [](const auto& memory) { return memory.use_count() == 1; };
+    for (const auto& memory : small_) {
+      if (is_spare(memory) && memory->bytes() == bytes) return {memory->data(), bytes, memory};
+    }
     auto memory = std::make_shared<DeviceMemory>(bytes);
-    std::byte* const data = memory->data();
-    return {data, bytes, std::move(memory)};
+    if (bytes <= kWorthKeeping) {
+      if (std::count_if(small_.begin(), small_.end(), is_spare) >= std::ptrdiff_t{kMostSpare}) {
+        std::erase_if(small_, is_spare);
+      }
+      small_.push_back(memory);
+    }
+    return {memory->data(), bytes, memory};
   }
   void poison(const TensorSpec& spec, Poison poison, Content& content) override {
     fill_poison_on_device(content.data(), content.size(), 0, spec.dtype, poison);
@@ -76,6 +105,9 @@ class CudaLaboratory : public Laboratory {
   }
   uint64_t hash(const TensorSpec& spec, const Content& content, uint64_t seed) override {
     return hash_elements_on_device(spec, content.data(), seed);
+  }
+  uint64_t hash_by_chunks(const TensorSpec& spec, const Content& content, uint64_t seed) override {
+    return hash_elements_by_chunks_on_device(spec, content.data(), seed);
   }
   Majority majority(const TensorSpec& spec, const Content& content) override {
     return majority_on_device(spec, content.data());
@@ -108,6 +140,19 @@ class CudaLaboratory : public Laboratory {
                                            std::span<const Content* const> contents) override {
     return std::make_unique<CudaExpectation>(op, c, contents);
   }
+
+  std::vector<ErrorSummary> judge_once(const Op& op, const Case& c, uint64_t, int,
+                                       std::span<const Content* const> contents, std::span<const Content> outputs,
+                                       const Contract& contract, TruthBuilder& truth, uint64_t& hash) override {
+    CudaExpectation once(op, c, contents, &references_);
+    once.add_to(truth);
+    hash = once.hash_by_chunks(outputs, hash);
+    return once.judge(outputs, contract);
+  }
+
+ private:
+  std::vector<std::shared_ptr<DeviceMemory>> small_;  // held by somebody, or spare
+  DeviceMemory references_;                           // of judge_once(), part after part
 };
 
 }  // namespace

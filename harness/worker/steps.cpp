@@ -10,7 +10,7 @@
 namespace assay {
 
 Steps::Steps(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c)
-    : court_(court), kernel_(kernel), op_(op), case_(c) {
+    : court_(court), kernel_(kernel), op_(op), case_(c), truth_(is_sweep(op.tensors(c))) {
   Record& record = sheet_.record;
   record.kernel_id = c.kernel_id(kernel.name);
   record.op = kernel.op;
@@ -127,7 +127,7 @@ CheckResult Steps::judge(const Outputs& got, Expectation& expectation, std::vect
 std::vector<ErrorSummary> Steps::judge_once(const Trial& trial, const Outputs& got, uint64_t from) {
   const Stopwatch watch(sheet_.record, "oracle");
   return court_.laboratory->judge_once(op_, case_, from, court_.settings->threads, trial.inputs(), got, contract_,
-                                       truth_);
+                                       truth_, hash_);
 }
 
 std::string Steps::difference(const Outputs& a, const Outputs& b) {
@@ -167,7 +167,9 @@ bool Steps::all_written(const Outputs& once, const Outputs& again) {
 void Steps::add_to_hash(const Outputs& outputs) {
   const Stopwatch watch(sheet_.record, "check");
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    hash_ = court_.laboratory->hash(tensors_[outputs_[i]], outputs[i], hash_);
+    const TensorSpec& spec = tensors_[outputs_[i]];
+    hash_ = truth_.of_sweep() ? court_.laboratory->hash_by_chunks(spec, outputs[i], hash_)
+                              : court_.laboratory->hash(spec, outputs[i], hash_);
   }
 }
 

@@ -69,7 +69,7 @@ class Steps {
   // What the oracle says of it, added to the truth; of a large product of integers what verifies it instead.
   std::unique_ptr<Expectation> expect(const Trial& trial, uint64_t from);
   CheckResult judge(const Outputs& got, Expectation& expectation, std::vector<ErrorSummary>& errors);
-  // Both at once, and without keeping what the oracle says (Laboratory::judge_once).
+  // Both at once, with add_to_hash(), and without keeping what the oracle says (Laboratory::judge_once).
   std::vector<ErrorSummary> judge_once(const Trial& trial, const Outputs& got, uint64_t from);
   std::string difference(const Outputs& a, const Outputs& b);
   // Over the one poison and over the other.
