@@ -260,8 +260,10 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
       return mirrored(f, row, col);
     case Generator::probe_patterns:
       return pattern(f.dtype, index, hash(f.key, i));
-    case Generator::probe_steps:
-      return col == 0 ? static_cast<double>(row % probe::kStepsRows - probe::kStepsRows / 2) : 0;
+    case Generator::probe_steps: {
+      const int64_t sum = row % probe::kStepsRows - probe::kStepsRows / 2;
+      return col == 0 ? static_cast<double>(sum) : 0;
+    }
     case Generator::every:
       return decode(f.dtype, every_bits(f, index));
     case Generator::sparse: {  // one element in each eighth of a row

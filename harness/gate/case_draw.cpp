@@ -199,7 +199,8 @@ std::optional<Case> CaseDraw::fresh(Draw& draw, const FixedFields& fixed) const 
     try {
       Case c = op_.make(draw_fields(draw, fixed));
       if (allowed(c)) return c;
-    } catch (const UsageError&) {  // a value that its field cannot have beside the others
+    } catch (const UsageError&) {
+      continue;  // a value that its field cannot have beside the others
     }
   }
   return std::nullopt;
@@ -221,6 +222,7 @@ std::optional<Case> CaseDraw::changed(Draw& draw, const Case& c, const FixedFiel
       Case other = c.with({{field.name, value}});
       if (!(other == c) && allowed(other)) return other;
     } catch (const UsageError&) {
+      continue;  // likewise
     }
   }
   return std::nullopt;

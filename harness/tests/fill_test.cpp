@@ -129,7 +129,7 @@ TEST(Fill, NeverWritesPadding) {
 
 TEST(Fill, EveryIsEachPatternOnceWhateverTheParts) {
   for (const DType dtype : {DType::f16, DType::bf16, DType::i8}) {
-    const int64_t patterns = int64_t{1} << (8 * size_of(dtype));
+    const int64_t patterns = dtype == DType::i8 ? 1 << 8 : 1 << 16;
     for (const int64_t parts : {1, 4, 32}) {
       for (const uint64_t round : {0, 1, 40000}) {  // rounds begin elsewhere
         const TensorSpec spec = spec_of("every", dtype, {2, patterns / parts / 2});

@@ -13,7 +13,6 @@
 namespace assay {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 

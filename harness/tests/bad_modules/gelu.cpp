@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #ifndef WRONG_AT
-#define WRONG_AT -1
+#define WRONG_AT (-1)
 #endif
 #ifndef UNWRITTEN_AT
-#define UNWRITTEN_AT -1
+#define UNWRITTEN_AT (-1)
 #endif
 
 namespace {
