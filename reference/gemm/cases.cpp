@@ -64,6 +64,22 @@ void add_smoke(CaseList& list) {
            "m=1,n=61,k=75,ta=t,tb=t,pad_a=3,pad_b=1,pad_c=5,dtype=f32",  // a vector that is not contiguous
            "m=63,n=1,k=75,pad_a=3,pad_b=1,pad_c=5,dtype=f64",
            "batch=2100,m=8,n=8,k=8,beta=0.5,dtype=f32",  // a job taken by two threads adds C twice
+           // what `assay selftest --minimise` found to catch more seeded faults
+           "m=1,n=5,k=15,ta=t,dtype=f64",
+           "m=19,n=35,k=23,alpha=0,beta=-0.699999988079071,dtype=bf16",
+           "m=19,n=35,k=23,ta=t,alpha=0,dtype=f32",
+           "m=3,n=5,k=4099,tb=t,dtype=f32,fill=uniform",
+           "m=3,n=5,k=7,batch=17,alpha=-0.75,beta=0.5,dtype=f32",
+           "m=33,n=29,k=47,ta=t,alpha=0.1,beta=-0.3,dtype=f64",
+           "m=33,n=29,k=47,ta=t,dtype=f16,fill=nan_one",
+           "m=33,n=29,k=47,ta=t,dtype=f64,fill=subnormal",
+           "m=33,n=29,k=47,tb=t,dtype=f16,fill=subnormal",
+           "m=48,n=48,k=256,dtype=f16,fill=uniform,seeds=8",
+           "m=7,n=5,k=0,dtype=bf16",
+           "m=8,n=129,k=7,ta=t,tb=t,dtype=f16",
+           "m=8,n=8,k=4096,dtype=f64,fill=uniform",
+           "m=9,n=2,k=17,dtype=f32",
+           "m=9,n=33,k=17,batch=5,pad_a=3,pad_b=1,pad_c=5,dtype=f16",
        }) {
     list.add(Tier::smoke, fields);
   }

@@ -49,6 +49,10 @@ void add_smoke(CaseList& list) {
            "m=261,n=389,k=37,scales=channel,zy=5,fill=int8_full",  // scales of more than one tile of columns
            "m=12,n=20,k=3000,zb=-23,fill=negative",                // large sums of a line
            "m=512,n=1024,k=24,scales=channel,fill=int8_full",      // so many results that some come close to ties
+           // what `assay selftest --minimise` found to catch more seeded faults
+           "m=127,n=131,k=137,tb=t,scales=channel,za=5,zb=-3,zy=7,fill=int8_full",
+           "m=33,n=29,k=47,tb=t,za=5,zb=-3,zy=7,fill=onehot",
+           "m=8,n=65,k=1,za=5,zb=-3,zy=7,fill=int8_full",
        }) {
     list.add(Tier::smoke, fields);
   }

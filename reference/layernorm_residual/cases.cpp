@@ -34,6 +34,11 @@ std::vector<Case> cases(const Op& op, Tier tier) {
            "rows=3,cols=20011,eps=0.5,dtype=f32",  // rows that a block walks along
            "rows=2,cols=20011,bias=no,dtype=bf16",
            "rows=7,cols=38,pad=3,dtype=bf16",
+           // what `assay selftest --minimise` found to catch more seeded faults
+           "rows=4,cols=63,dtype=f32,fill=nan_one",
+           "rows=5,cols=77,bias=no,dtype=f16,fill=shifted",
+           "rows=5,cols=77,dtype=f64,fill=constant",
+           "rows=5,cols=77,pad=3,eps=1e-12,dtype=bf16,fill=tiny",
        }) {
     list.add(Tier::smoke, fields);
   }

@@ -108,9 +108,10 @@ class LayernormResidual final : public Op {
   std::vector<ProbeSet> probes() const override { return layernorm::probes(*this); }
 
   std::vector<Case> device_cases(Tier tier) const override {
-    return cases_of(
-        *this, tier,
-        {{Tier::ci, "rows=1048583,cols=5,dtype=bf16"}, {Tier::nightly, "rows=262147,cols=8195,dtype=bf16"}});
+    return cases_of(*this, tier,
+                    {{Tier::ci, "rows=1048583,cols=5,dtype=bf16"},
+                     {Tier::ci, "rows=17,cols=40,pad=134217728,dtype=bf16"},  // rows begin beyond 2^31
+                     {Tier::nightly, "rows=262147,cols=8195,dtype=bf16"}});
   }
 
   std::vector<TensorSpec> own_tensors(const Case& c) const override {

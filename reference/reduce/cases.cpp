@@ -57,6 +57,18 @@ void add_smoke(CaseList& list) {
            "kind=sum,outer=5,n=2100,dtype=f32,fill=uniform",
            "kind=sum,outer=4,n=90001,dtype=bf16,fill=uniform",  // partial sums of one row
            "kind=sum,outer=3,n=41,inner=26,pad=2,dtype=f32",
+           // what `assay selftest --minimise` found to catch more seeded faults
+           "kind=max,outer=3,n=0,inner=5,dtype=f32",
+           "kind=max,outer=3,n=128,inner=65,pad=3,dtype=f64",
+           "kind=max,outer=3,n=2,inner=5000,dtype=bf16",
+           "kind=max,outer=3,n=70001,dtype=f16",
+           "kind=max,outer=33,n=47,dtype=f64,fill=special",
+           "kind=sum,n=15,inner=64,pad=3,dtype=f16",
+           "kind=sum,n=65537,dtype=f32",
+           "kind=sum,outer=2,n=129,inner=63,pad=3,dtype=f32",
+           "kind=sum,outer=3,n=47,inner=29,dtype=bf16,offset=3",
+           "kind=sum,outer=3,n=70001,dtype=bf16,fill=uniform",
+           "kind=sum,outer=33,n=47,dtype=f16,fill=special",
        }) {
     list.add(Tier::smoke, fields);
   }

@@ -48,7 +48,7 @@ class ReduceOp final : public Op {
                     {{Tier::ci, "kind=sum,outer=1048583,n=5,dtype=bf16"},
                      {Tier::ci, "kind=max,outer=70001,n=2,inner=67,dtype=f16"},
                      {Tier::ci, "kind=sum,n=2,inner=16777259,dtype=bf16"},
-                     {Tier::nightly, "kind=sum,outer=46351,n=46351,dtype=f16"},
+                     {Tier::ci, "kind=sum,outer=46351,n=46351,dtype=f16"},
                      {Tier::nightly, "kind=max,outer=32771,n=2,inner=65537,dtype=bf16"}});
   }
 
