@@ -147,6 +147,8 @@ class GemmInt8Op final : public Op {
                     {{Tier::ci, "m=8388737,n=3,k=2,fill=int8_full"},
                      {Tier::ci, "m=3,n=16777259,k=2,tb=t,fill=int8_full"},
                      {Tier::ci, "m=1100,n=16384,k=16,tb=t"},  // more than one piece of what a library is given at once
+                     // Rows that begin beyond 2^31 elements.
+                     {Tier::ci, "m=17,n=24,k=40,tb=t,pad_a=134217728,pad_b=94000000,pad_c=134217728"},
                      {Tier::nightly, "m=46351,n=46349,k=16,tb=t,scales=channel,fill=int8_full"},
                      {Tier::nightly, "m=131101,n=8,k=16411,za=5,zb=-3,zy=7,fill=int8_full"}});
   }
