@@ -76,18 +76,24 @@ TEST(Bytes, EveryElementIsLookedAt) {
   }
 }
 
-TEST(Bytes, HashIsOfLogicalOrderWhateverTheLayout) {
-  const TensorSpec packed = output(DType::f32, {70, 90}), padded = output(DType::f32, {70, 90}, 3);
-  TensorSpec transposed = packed;
-  transposed.strides = {1, 70};
-  std::vector<float> a(6300), b(6510), c(6300);
-  for (int64_t i = 0; i < 6300; ++i) {
-    a[static_cast<size_t>(i)] = b[static_cast<size_t>(offset_of(padded, i))] =
-        c[static_cast<size_t>(offset_of(transposed, i))] = static_cast<float>(i);
+// The same elements in three layouts.
+struct Layouts {
+  TensorSpec packed = output(DType::f32, {70, 90}), padded = output(DType::f32, {70, 90}, 3), transposed = packed;
+  std::vector<float> a = std::vector<float>(6300), b = std::vector<float>(6510), c = a;
+  Layouts() {
+    transposed.strides = {1, 70};
+    for (int64_t i = 0; i < 6300; ++i) {
+      a[static_cast<size_t>(i)] = b[static_cast<size_t>(offset_of(padded, i))] =
+          c[static_cast<size_t>(offset_of(transposed, i))] = static_cast<float>(i);
+    }
   }
-  EXPECT_EQ(hash_elements(packed, bytes_of(a)), hash_elements(padded, bytes_of(b)));
-  EXPECT_EQ(hash_elements(packed, bytes_of(a)), hash_elements(transposed, bytes_of(c)));
-  EXPECT_NE(hash_elements(packed, bytes_of(a), 1), hash_elements(packed, bytes_of(a), 2));
+};
+
+TEST(Bytes, HashIsOfLogicalOrderWhateverTheLayout) {
+  const Layouts all;
+  EXPECT_EQ(hash_elements(all.packed, bytes_of(all.a)), hash_elements(all.padded, bytes_of(all.b)));
+  EXPECT_EQ(hash_elements(all.packed, bytes_of(all.a)), hash_elements(all.transposed, bytes_of(all.c)));
+  EXPECT_NE(hash_elements(all.packed, bytes_of(all.a), 1), hash_elements(all.packed, bytes_of(all.a), 2));
 }
 
 // XXH64 of each 16384 bytes, by the library alone, and XXH64 of those eight bytes each.
@@ -117,16 +123,10 @@ TEST(Chunks, HashIsOfTheDigestsOfTheirBytes) {
 }
 
 TEST(Chunks, HashIsOfLogicalOrderWhateverTheLayout) {
-  const TensorSpec packed = output(DType::f32, {70, 90}), padded = output(DType::f32, {70, 90}, 3);
-  TensorSpec transposed = packed;
-  transposed.strides = {1, 70};
-  std::vector<float> a(6300), b(6510), c(6300);
-  for (int64_t i = 0; i < 6300; ++i) {
-    a[static_cast<size_t>(i)] = b[static_cast<size_t>(offset_of(padded, i))] =
-        c[static_cast<size_t>(offset_of(transposed, i))] = static_cast<float>(i);
-  }
-  EXPECT_EQ(hash_elements_by_chunks(packed, bytes_of(a)), hash_elements_by_chunks(padded, bytes_of(b)));
-  EXPECT_EQ(hash_elements_by_chunks(packed, bytes_of(a)), hash_elements_by_chunks(transposed, bytes_of(c)));
+  const Layouts all;
+  EXPECT_EQ(hash_elements_by_chunks(all.packed, bytes_of(all.a)), hash_elements_by_chunks(all.padded, bytes_of(all.b)));
+  EXPECT_EQ(hash_elements_by_chunks(all.packed, bytes_of(all.a)),
+            hash_elements_by_chunks(all.transposed, bytes_of(all.c)));
 }
 
 // As an examination chains them: the hash of one part is the seed of the next.
