@@ -135,6 +135,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
   };
   CLI::App* check = command("check", "correctness of the tier's cases", running);
   add_sanitizer(check);
+  check->add_flag(
+      "--beside-others", o.beside_others,
+      "other processes use the device meanwhile: memory of it that only seems to be kept is said as unknown");
   check->add_option("--reseed", o.reseed, "added to each case's seed: other inputs, of which nothing is approved")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
   check->add_option("--fuzz", o.fuzz,

@@ -40,6 +40,7 @@ struct Options {
   bool explain = false;
 
   bool list_cases = false, list_checks = false, list_verdicts = false, list_contracts = false;
+  bool beside_others = false;    // other processes use the device
   int64_t reseed = 0;            // added to every case's seed
   std::string fuzz;              // budget of drawn cases, such as 60s or 200cases; empty: the listed ones
   std::optional<uint64_t> seed;  // of the draws

@@ -151,6 +151,7 @@ RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& f
   const Options& options = setting.options;
   RunJob job = make_job(options, setting.policy, setting.plan, goldens);
   job.jobs = options.jobs.value_or(jobs_on(options.device));
+  job.beside_others = options.beside_others;
   job.recorded = folder.recorded();
   job.libraries = setting.loaded.libraries;
   job.sampling.samples_folder = fs::absolute(folder.samples());

@@ -110,6 +110,7 @@ Errand errand_of(const Options& options, Tier tier, const std::string& module, c
   Errand errand{folder_name(tier, module), common_arguments(options, tier),
                 fs::absolute(options.faults / (module + ".so"))};
   errand.arguments.insert(errand.arguments.end(), {"--jobs", "1", "--module", errand.module.string()});
+  if (options.jobs.value_or(1) > 1) errand.arguments.emplace_back("--beside-others");
   for (const std::string& filter : filters) errand.arguments.insert(errand.arguments.end(), {"--filter", filter});
   return errand;
 }

@@ -40,7 +40,7 @@ class Desk {
   // For one runner: and then those that the job adds to the plan.
   Desk(const RunJob& job, std::vector<const PlannedCase*> cases)
       : job_(job), cases_(std::move(cases)), grows_(job.more != nullptr) {}
-  Company company() const { return again_ == nullptr ? Company::none : Company::others; }
+  Company company() const { return again_ == nullptr && !job_.beside_others ? Company::none : Company::others; }
   int size() const { return static_cast<int>(cases_.size()); }
 
   // Null when none is left, when a stop was asked for and when another thread has failed.

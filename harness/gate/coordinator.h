@@ -32,6 +32,7 @@ struct RunJob {
   const Plan* plan = nullptr;
   const Policy* policy = nullptr;
   int jobs = 1;                          // judges at work at once
+  bool beside_others = false;            // judges of other runs use the device too: no case is ever judged alone
   std::set<std::string> recorded;        // kernel ids that have a record already
   std::vector<LoadedLibrary> libraries;  // that the modules brought: known issues may be of some alone
   Facts environment;                     // or of some processors

@@ -1,6 +1,7 @@
 // The coordinator with several judges side by side: who judges what, what is judged alone, deaths, stopping.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -91,6 +92,19 @@ TEST_F(GateRun, WhatIsKnownIsLookedAtAloneToo) {
   EXPECT_EQ(of(kFirst).verdict, Verdict::known);
   EXPECT_EQ(of(kSecond).verdict, Verdict::wrong);
   EXPECT_EQ(script.checked.size(), 29u);
+}
+
+// Runs of other processes, say those of a selftest: then nobody is ever alone.
+TEST_F(GateRun, GrowthBesideOtherRunsStaysUnknown) {
+  job.beside_others = true;
+  script.grows[kFirst] = true;
+  run();
+  EXPECT_EQ(script.checked.size(), 27u);
+  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
+  const auto unknown = [](const CheckResult& result) {
+    return result.check == "growth" && result.outcome == Outcome::skipped && result.detail.starts_with(kGrewInCompany);
+  };
+  EXPECT_TRUE(std::any_of(of(kFirst).checks.begin(), of(kFirst).checks.end(), unknown));
 }
 
 TEST_F(GateRun, AJudgeOfSeveralThatDiesIsReplacedAndTheOthersGoOn) {
