@@ -39,6 +39,11 @@ void PrintTo(const Shown& shown, std::ostream* out) { *out << shown.name; }
 
 class Bundle : public Cli, public ::testing::WithParamInterface<Shown> {
  protected:
+#ifdef ASSAY_SANITIZED
+  void SetUp() override {
+    GTEST_SKIP() << "an instrumented module needs its sanitizer's runtime, which a file by itself does not have";
+  }
+#endif
   nlohmann::json shrunk(const std::string& id, const std::string& file) {
     const ProgramEnd end = assay({"shrink", id, "--module", file, "--json", "--out", out.string()});
     EXPECT_EQ(end.status, 1) << end.output;
