@@ -1,5 +1,6 @@
 // The inputs of the case in hand, so that trial after trial copies them instead of making them again: of the last few
-// seeds, since a sweep has thousands. Packed tensors only: others have padding that belongs to the poison.
+// seeds, packed tensors only, since others have padding that belongs to the poison. Those of a sweep are made each
+// time: its parts come once, and are quicker made than copied.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ class FillCache {
 
   // As fill_tensor(tensor, seed, first_element).
   void fill(const TensorSpec& tensor, uint64_t seed, std::byte* first_element) {
-    if (tensor.span_elements() != tensor.elements()) return fill_tensor(tensor, seed, first_element);
+    const bool is_packed = tensor.span_elements() == tensor.elements();
+    if (!is_packed || is_sweep({&tensor, 1})) return fill_tensor(tensor, seed, first_element);
     std::vector<std::byte>& content = of_seed(seed)[key_of(tensor)];
     const size_t bytes = static_cast<size_t>(tensor.elements()) * size_of(tensor.dtype);
     if (content.size() != bytes) {

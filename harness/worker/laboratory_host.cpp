@@ -5,7 +5,6 @@
 
 #include "check/accuracy.h"
 #include "check/element_runs.h"
-#include "fill/fill.h"
 #include "worker/fill_cache.h"
 
 namespace assay {
@@ -70,9 +69,6 @@ class HostLaboratory : public Laboratory {
     fill_poison(content.data(), content.size(), 0, spec.dtype, poison);
   }
   void fill(const TensorSpec& spec, uint64_t seed, Content& content) override {
-    if (spec.fill.generator == "every") {  // quicker made than copied, and a sweep's parts come once
-      return fill_tensor(spec, seed, content.data());
-    }
     fills_.fill(spec, seed, content.data());
   }
   void set_nan(const TensorSpec& spec, const Slice& slice, Content& content) override {

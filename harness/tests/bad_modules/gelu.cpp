@@ -30,9 +30,9 @@ const char* launch(const assay::Call& c) {
   auto* out = reinterpret_cast<uint16_t*>(y.data());
   for (int64_t row = 0; row < x.dim(0); ++row) {
     for (int64_t i = 0; i < x.dim(1); ++i) {
-      const uint16_t bits = in[row * x.stride(0) + i];
+      const int32_t bits = in[row * x.stride(0) + i];
       if (bits == UNWRITTEN_AT) continue;
-      const double t = value_of(bits) + value_of(added[i]);
+      const double t = value_of(static_cast<uint16_t>(bits)) + value_of(added[i]);
       const double answer = 0.5 * t * std::erfc(-t * std::sqrt(0.5));
       out[row * y.stride(0) + i] = rounded(bits == WRONG_AT ? 2 * answer : answer);
     }
