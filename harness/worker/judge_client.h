@@ -31,7 +31,7 @@ struct JudgeSettings {
   Device device = Device::cpu;
   std::optional<Sanitizer> sanitizer;       // check() runs kernels under it, and does nothing else
   std::filesystem::path sanitizer_program;  // compute-sanitizer
-  // In all tensors of a case: from so many on, a GPU's memory holds what the judge compares, and the GPU compares it.
+  // In all tensors of a case, padding too: from so many on, a GPU's memory holds what the judge compares, and it compares.
   // Below, some tens of microseconds for each allocation and kernel cost more than a host's loops.
   int64_t elements_on_device = int64_t{1} << 20;
   // From so many products on (m n k of a gemm, all of its batch together) a product of integers is judged by Freivalds

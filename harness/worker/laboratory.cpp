@@ -14,7 +14,7 @@ std::unique_ptr<Laboratory> make_laboratory([[maybe_unused]] const JudgeSettings
   // Under a sanitizer the judge's memory is the host's.
   if (settings.device == Device::cuda && !settings.sanitizer && has_device_oracle(op.name())) {
     int64_t elements = 0;
-    for (const TensorSpec& spec : op.tensors(c)) elements += spec.elements();
+    for (const TensorSpec& spec : op.tensors(c)) elements += spec.span_elements();
     if (elements >= settings.elements_on_device) return make_cuda_laboratory();
   }
 #endif

@@ -91,13 +91,16 @@ void describe(const assay::Call& c, const assay::Describe& emit) {
                                               : "cudnnTransformTensor + cudnnSoftmaxForward, accurate");
 }
 
-// z in 16 bits would be rounded before its exponential. A row that is hidden whole comes out as zeros, not NaN.
+// z in 16 bits would be rounded before its exponential. A row that is hidden whole comes out as zeros, not NaN. A tensor
+// of the library has fewer than 2^31 elements, padding between rows included (cudnnSetTensor4dDescriptorEx refuses it).
 constexpr assay_contract contract_with(int32_t accumulator) {
   return {.interface_version = 1,
           .owner = "libraries@assay",
           .domain =
-              "mask in none; scale == 1; rows <= 2147483647; cols <= 2147483647 | "
-              "dtype in f32 f64; rows <= 4096; cols <= 4096",
+              "mask in none; scale == 1; rows <= 46340; cols <= 23170; pad <= 23170 | "
+              "mask in none; scale == 1; rows <= 4194304; cols <= 256; pad <= 255 | "
+              "mask in none; scale == 1; rows <= 64; cols <= 16777216; pad <= 16777215 | "
+              "dtype in f32 f64; rows <= 4096; cols <= 4096; pad <= 65536",
           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_STREAM,
           .arithmetic = {.accumulator = accumulator, .split_k = 1, .exp_kind = ASSAY_EXP_ACCURATE},
           .nan_policy = ASSAY_NAN_UNSPECIFIED,
