@@ -6,10 +6,12 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/op.h"
+#include "gate/latency_policy.h"
 #include "measure/environment.h"
 #include "record/record.h"
 #include "record/run_json.h"
@@ -68,6 +70,7 @@ struct Policy {
   uint64_t workspace_limit_bytes = 0;  // the most a contract may declare
   std::vector<KnownIssue> known_issues;
   std::vector<Lighter> lighter;
+  std::optional<LatencyPolicy> latency;  // none: the policy is older than that gate, which then cannot be asked
 };
 Policy read_policy(const std::filesystem::path& folder);  // throws UsageError
 

@@ -1,6 +1,7 @@
 #include "gate/toml_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -91,6 +92,21 @@ std::vector<std::string> TomlTable::words(std::string_view key) {
   }
   if (words.empty()) fail(key, std::string("must be ") + remedy);
   return words;
+}
+
+std::vector<double> TomlTable::numbers(std::string_view key) {
+  const char* remedy = "a list of numbers, at least one";
+  const auto* array = need(key, remedy).as_array();
+  std::vector<double> numbers;
+  if (array != nullptr) {
+    for (const toml::node& node : *array) {
+      const auto value = node.value<double>();
+      if (!value || !std::isfinite(*value)) fail(key, std::string("must be ") + remedy);
+      numbers.push_back(*value);
+    }
+  }
+  if (numbers.empty()) fail(key, std::string("must be ") + remedy);
+  return numbers;
 }
 
 TomlTable TomlTable::table(std::string_view key) {

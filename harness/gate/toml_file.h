@@ -27,6 +27,7 @@ class TomlTable {
   uint64_t count(std::string_view key);                    // integer, at least 0
   std::chrono::year_month_day date(std::string_view key);  // 2026-01-31, no quotes
   std::vector<std::string> words(std::string_view key);    // array of strings, at least one
+  std::vector<double> numbers(std::string_view key);       // array of numbers, at least one, none infinite
   TomlTable table(std::string_view key);                   // [key]
   std::vector<TomlTable> tables(std::string_view key);     // [[key]]; none when absent
 

@@ -49,6 +49,26 @@ sampling_seconds = 0.1
 launch_seconds = 20
 worker_bytes = 1000000
 workspace_bytes = 1000
+[latency]
+alpha = 0.01
+confidence = 0.95
+screens = [4, 12]
+looks = [12, 24]
+spends = [0.25, 0.75]
+void_share = 0.25
+tail_samples = 50
+prior_freedom = 20
+margin_errors = 3
+margin_blocks = 12
+[latency.p50]
+least = 0.003
+margin = 0.02
+[latency.p90]
+least = 0.005
+margin = 0.03
+[latency.tail]
+least = 0.002
+margin = 0.01
 [[known_issue]]
 kernel = "gemm/simd:*"
 verdict = "wrong"
@@ -133,6 +153,58 @@ TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
   EXPECT_THROW(read_policy(folder / "nowhere"), UsageError);
 }
 
+TEST_F(Files, TheLatencyGatesNumbersRead) {
+  write("policy.toml", kPolicy);
+  const std::optional<LatencyPolicy> latency = read_policy(folder).latency;
+  ASSERT_TRUE(latency);
+  EXPECT_EQ(latency->alpha, 0.01);
+  EXPECT_EQ(latency->confidence, 0.95);
+  EXPECT_THAT(latency->screens, ElementsAre(4, 12));
+  EXPECT_THAT(latency->looks, ElementsAre(12, 24));
+  EXPECT_THAT(latency->spends, ElementsAre(0.25, 0.75));
+  EXPECT_EQ(latency->void_share, 0.25);
+  EXPECT_EQ(latency->tail_samples, 50);
+  EXPECT_EQ(latency->prior_freedom, 20);
+  EXPECT_EQ(latency->margin_errors, 3);
+  EXPECT_EQ(latency->margin_blocks, 12);
+  EXPECT_EQ(latency->changes[0].least, 0.003);
+  EXPECT_EQ(latency->changes[1].margin, 0.03);
+  EXPECT_EQ(latency->changes[2].margin, 0.01);
+  const size_t begin = kPolicy.find("[latency]"), end = kPolicy.find("[[known_issue]]");
+  write("policy.toml", kPolicy.substr(0, begin) + kPolicy.substr(end));
+  EXPECT_FALSE(read_policy(folder).latency) << "a policy older than that gate";
+}
+
+TEST_F(Files, TheLatencyGatesNumbersAreReadStrictly) {
+  EXPECT_THAT(refusal_with("alpha = 0.01", "alpha = 1"), HasSubstr("latency.alpha: must be below 1"));
+  EXPECT_THAT(refusal_with("alpha = 0.01", "alpha = 0"), HasSubstr("latency.alpha: must be a number above 0"));
+  EXPECT_THAT(refusal_with("alpha = 0.01", ""), HasSubstr("latency.alpha: is missing"));
+  EXPECT_THAT(refusal_with("alpha = 0.01", "alfa = 0.01"), HasSubstr("did you mean 'alpha'?"));
+  EXPECT_THAT(refusal_with("[4, 12]", "[1, 12]"),
+              HasSubstr("latency.screens: must be counts of blocks that rise, from 2"));
+  EXPECT_THAT(refusal_with("looks = [12, 24]", "looks = [24, 12]"),
+              HasSubstr("latency.looks: must be counts of blocks"));
+  EXPECT_THAT(refusal_with("looks = [12, 24]", "looks = [12, 12]"), HasSubstr("latency.looks"));
+  EXPECT_THAT(refusal_with("looks = [12, 24]", "looks = [12, 24.5]"), HasSubstr("latency.looks"));
+  EXPECT_THAT(refusal_with("looks = [12, 24]", "looks = [12, 257]"), HasSubstr("to 256"));
+  EXPECT_THAT(refusal_with("looks = [12, 24]", "looks = []"), HasSubstr("latency.looks: must be a list of numbers"));
+  EXPECT_THAT(refusal_with("looks = [12, 24]", "looks = [\"12\"]"),
+              HasSubstr("latency.looks: must be a list of numbers"));
+  EXPECT_THAT(refusal_with("looks = [12, 24]", "looks = [inf]"), HasSubstr("latency.looks: must be a list of numbers"));
+  EXPECT_THAT(refusal_with("[0.25, 0.75]", "[0.25]"),
+              HasSubstr("latency.spends: must have one share for each of `looks`"));
+  EXPECT_THAT(refusal_with("[0.25, 0.75]", "[0.25, 0.7]"), HasSubstr("latency.spends: must be 1 together"));
+  EXPECT_THAT(refusal_with("[0.25, 0.75]", "[-0.25, 1.25]"), HasSubstr("latency.spends: must not be negative"));
+  EXPECT_THAT(refusal_with("void_share = 0.25", "void_share = 1.5"), HasSubstr("latency.void_share: must be below 1"));
+  EXPECT_THAT(refusal_with("tail_samples = 50", "tail_samples = 0"), HasSubstr("latency.tail_samples: must be from 1"));
+  EXPECT_THAT(refusal_with("margin_blocks = 12", "margin_blocks = 0"),
+              HasSubstr("latency.margin_blocks: must be from 1"));
+  EXPECT_THAT(refusal_with("margin = 0.02", "margin = 0.003"),
+              HasSubstr("latency.p50.margin: must be more than `least`"));
+  EXPECT_THAT(refusal_with("margin = 0.02", "margins = 0.02"), HasSubstr("latency.p50.margins: is not known here"));
+  EXPECT_THAT(refusal_with("[latency.tail]", "[latency.p99]"), HasSubstr("latency.p99: is not known here"));
+}
+
 TEST_F(Files, LighterEntriesAreReadStrictly) {
   const std::string entry = kPolicy.substr(kPolicy.find("[[lighter]]"));
   EXPECT_THAT(refusal_with("tier = \"ci\"", "tier = \"cii\""),
@@ -190,6 +262,7 @@ TEST(Policy, TheTreesOwnPolicyReadsAndRequiresEveryCheck) {
   const Policy policy = read_policy(ASSAY_SOURCE_DIR "/ci/policy");
   EXPECT_THAT(missing_checks(policy), IsEmpty());
   EXPECT_EQ(policy.checks.size(), check_table().size());
+  EXPECT_TRUE(policy.latency);
 }
 
 // What the next version of a library gets wrong is for a person to look at.

@@ -1,0 +1,53 @@
+#include "gate/alpha_ledger.h"
+
+#include <algorithm>
+
+#include "record/json_fields.h"
+#include "record/json_text.h"
+
+namespace assay {
+namespace {
+
+nlohmann::json pair_to_json(const LatencyPair& pair) {
+  return {{"case", valid_utf8(pair.case_id)}, {"metric", word_of(pair.metric)}};
+}
+
+LatencyPair pair_from_json(const JsonFields& fields) {
+  return {fields.text("case"), metric_named(fields.text("metric"))};
+}
+
+}  // namespace
+
+nlohmann::json to_json(const AlphaLedger& ledger) {
+  nlohmann::json regressed = nlohmann::json::array(), open = nlohmann::json::array();
+  for (const LatencyPair& pair : ledger.regressed) regressed.push_back(pair_to_json(pair));
+  for (const auto& [pair, gates] : ledger.open) {
+    open.push_back(pair_to_json(pair));
+    open.back()["gates"] = gates;
+  }
+  return {{"base", valid_utf8(ledger.base)}, {"change", valid_utf8(ledger.change)},
+          {"gates", ledger.gates},           {"spent", ledger.spent},
+          {"regressed", regressed},          {"open", open}};
+}
+
+AlphaLedger ledger_from_json(const nlohmann::json& value, const std::string& base, const std::string& change) {
+  const JsonFields fields(value);
+  AlphaLedger ledger{.base = fields.text("base"), .change = fields.text("change")};
+  const auto require = [&](const char* key, const std::string& has, const std::string& asked) {
+    if (has != asked)
+      fields.fail(key, "'" + has + "', but this gate is of '" + asked + "'; give the ledger of this pair");
+  };
+  require("base", ledger.base, valid_utf8(base));
+  require("change", ledger.change, valid_utf8(change));
+  ledger.gates = fields.integer<int64_t>("gates");
+  ledger.spent = fields.number("spent");
+  if (!(ledger.spent >= 0 && ledger.spent <= 1)) fields.fail("spent", "not a number from 0 to 1");
+  for (const JsonFields& pair : fields.objects("regressed")) ledger.regressed.push_back(pair_from_json(pair));
+  for (const JsonFields& open : fields.objects("open")) {
+    ledger.open.push_back({pair_from_json(open), open.integer<int64_t>("gates")});
+    if (ledger.open.back().gates < 0) open.fail("gates", "negative");
+  }
+  return ledger;
+}
+
+}  // namespace assay

@@ -1,0 +1,33 @@
+// The numbers of the A/B gate of latency, the table [latency] of ci/policy/policy.toml: how many blocks, which error
+// rates, and which changes matter.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gate/toml_file.h"
+#include "measure/block.h"
+
+namespace assay {
+
+struct LatencyPolicy {
+  double alpha = 0;              // chance that one change that moves nothing is ever called slower, re-runs included
+  double confidence = 0;         // of the one-sided upper bounds that pass
+  std::vector<int64_t> screens;  // blocks after which cases may pass, the first of every case
+  std::vector<int64_t> looks;    // fresh blocks after which those that did not are judged
+  std::vector<double> spends;    // the share of alpha of each look; together 1
+  double void_share = 0;         // of a case's blocks; more void ones make it invalid
+  int64_t tail_samples = 0;      // the least a process needs for its tail to count
+  double prior_freedom = 0;      // the most degrees of freedom of the past in the screen
+  double margin_errors = 0;      // a margin is so many calibrated standard errors or more,
+  int64_t margin_blocks = 0;     // each of an estimate from so many blocks
+  struct Changes {
+    double least = 0;   // what a change must exceed, beyond doubt, to be called slower
+    double margin = 0;  // what it must not reach, at `confidence`, to pass; of a class that is too noisy it is more
+  };
+  PerMetric<Changes> changes;  // 0.02: 2 % slower (p50, p90), or 2 more of 100 samples (tail)
+};
+
+LatencyPolicy read_latency_policy(TomlTable table);  // throws UsageError
+
+}  // namespace assay

@@ -1,0 +1,65 @@
+// The moderated t statistic: from few blocks and what earlier ones said of their spread. Smyth, "Linear models and
+// empirical Bayes methods for assessing differential expression in microarray experiments", Statistical Applications in
+// Genetics and Molecular Biology 3(1), 2004: section 3 the statistic, section 6.2 the fit of the prior.
+//
+// It takes deltas to be normal, and today's variance to be of the prior's family. Neither is true of a machine with
+// slow processes and bursts of stalls, where its p values are wrong in either direction (latency_worlds_test.cpp
+// measures it): so it decides who is measured further, which four blocks can, and never that something is slower, which
+// signed_rank.h does.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace assay {
+
+struct Interval {
+  double lower = 0, upper = 0;
+};
+
+// A variance and how many degrees of freedom stand behind it; infinitely many: it is known. 0: nothing is.
+struct Variance {
+  double value = 0;
+  double freedom = 0;
+};
+
+// Unbiased. One value has none: freedom 0. Throws Error for no values.
+Variance variance_of(std::span<const double> values);
+
+// The prior s0^2 (value) and d0 (freedom) of the variances of a class of cases, from those of several cases. Cases
+// without freedom say nothing; a variance of 0 counts as 1e-5 of the median one, as limma does. Fewer than two that say
+// anything: the mean of what is there, with its freedom. Freedom is infinite where the variances differ no more than
+// sampling explains.
+Variance fit_variance_prior(std::span<const Variance> of_cases);
+
+// What is known of a variance from two sources: (f1 v1 + f2 v2) / (f1 + f2). With `most_freedom`, no more than that
+// many degrees are kept, so that what was seen long ago does not outweigh today.
+Variance combine(const Variance& a, const Variance& b, double most_freedom);
+
+// x with trigamma(x) = y, for y > 0: Newton's method on 1/trigamma, Smyth's appendix.
+double trigamma_inverse(double y);
+
+class ModeratedT {
+ public:
+  // Of blocks' deltas. Throws Error for none, and for one that is not finite.
+  ModeratedT(std::span<const double> deltas, const Variance& prior);
+
+  double estimate() const { return mean_; }        // the mean
+  double deviation() const { return deviation_; }  // s~, of one block
+  double freedom() const { return freedom_; }      // nu = d0 + K - 1
+  double standard_error() const;
+
+  // p value of "the delta is at most `bound`", against above; and of "at least `bound`", against below. 1 where nothing
+  // is known of the spread.
+  double p_above(double bound) const;
+  double p_below(double bound) const;
+
+  // One-sided, at that confidence each.
+  Interval bounds(double confidence) const;
+
+ private:
+  double mean_ = 0, deviation_ = 0, freedom_ = 0;
+  int64_t blocks_ = 0;
+};
+
+}  // namespace assay

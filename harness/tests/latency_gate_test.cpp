@@ -1,0 +1,460 @@
+// gate/latency_gate: its states, on blocks made by hand. How often it errs: latency_worlds_test.cpp.
+#include "gate/latency_gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/draw.h"
+#include "core/error.h"
+#include "gate/policy.h"
+#include "record/json_text.h"
+#include "scratch.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr size_t kP50 = 0, kP90 = 1, kTail = 2;
+
+const LatencyPolicy& policy() {
+  static const LatencyPolicy kPolicy = *read_policy(ASSAY_SOURCE_DIR "/ci/policy").latency;
+  return kPolicy;
+}
+
+// Gated by p50 alone, with a margin of 2 % and a prior of 0.2 % a block.
+GatedCase gated(const std::string& id) {
+  GatedCase c{.id = id, .latency_class = "class"};
+  c.margins[kP50] = {.gates = true, .least = 0.003, .margin = 0.02};
+  c.priors[kP50] = {.value = 0.002 * 0.002, .freedom = 20};
+  return c;
+}
+
+GatedCase with_tail(GatedCase c) {
+  c.margins[kTail] = {.gates = true, .least = 0.002, .margin = 0.01};
+  c.priors[kTail] = {.value = 0.001 * 0.001, .freedom = 20};
+  return c;
+}
+
+// Deltas that lie around `centre` and add up to nothing more.
+double around(double centre, int64_t block, double spread = 0.001) {
+  return centre + spread * (block % 2 == 0 ? 1 : -1) * (1 + 0.01 * static_cast<double>(block));
+}
+
+// One more block of what is wanted; `delta` gives p50 by case and number of the block.
+class Driver {
+ public:
+  explicit Driver(std::vector<GatedCase> cases, AlphaLedger ledger = {})
+      : gate(policy(), std::move(cases), std::move(ledger)) {}
+
+  bool step(const std::function<double(size_t, int64_t)>& p50,
+            const std::function<std::optional<VoidBlock>(size_t)>& voided = nullptr) {
+    const std::vector<size_t> wanted = gate.wanted();
+    if (wanted.empty()) return false;
+    std::vector<MeasuredCase> block;
+    for (const size_t c : wanted) {
+      block.push_back({.index = c, .deltas = {p50(c, blocks), 0, 0}});
+      if (voided) block.back().voided = voided(c);
+    }
+    gate.add(block);
+    ++blocks;
+    return true;
+  }
+  LatencyResult run(const std::function<double(size_t, int64_t)>& p50) {
+    while (step(p50)) {
+    }
+    return gate.result();
+  }
+
+  LatencyGate gate;
+  int64_t blocks = 0;
+};
+
+std::function<double(size_t, int64_t)> all_around(double centre, double spread = 0.001) {
+  return [=](size_t, int64_t block) { return around(centre, block, spread); };
+}
+
+TEST(LatencyGate, WhatDidNotMovePassesTheScreen) {
+  Driver driver({gated("a"), gated("b")});
+  const LatencyResult result = driver.run(all_around(0));
+  EXPECT_EQ(driver.blocks, 4);
+  EXPECT_EQ(result.exit_code, 0);
+  for (const CaseResult& c : result.cases) {
+    EXPECT_EQ(c.pairs[kP50].outcome, LatencyOutcome::pass);
+    EXPECT_FALSE(c.pairs[kP50].confirmed);
+    EXPECT_EQ(c.pairs[kP90].outcome, LatencyOutcome::not_gated);
+    EXPECT_EQ(c.blocks, 4);
+    EXPECT_THAT(c.pairs[kP50].reason, AllOf(HasSubstr("in 4 blocks"), HasSubstr("below +2.02 %")));
+  }
+  EXPECT_EQ(driver.gate.ledger().spent, 0) << "no test was made that could have called anything";
+  EXPECT_THAT(driver.gate.ledger().open, IsEmpty());
+}
+
+TEST(LatencyGate, WhatIsSlowerIsCalledOnFreshBlocksAndTheOthersAreNotMeasuredFurther) {
+  Driver driver({gated("a"), gated("slow"), gated("c")});
+  const LatencyResult result = driver.run([](size_t c, int64_t block) { return around(c == 1 ? 0.05 : 0, block); });
+  EXPECT_EQ(driver.blocks, 4 + 8 + 12) << "the screens, then the first look";
+  EXPECT_EQ(result.exit_code, 1);
+  const PairResult& slow = result.cases[1].pairs[kP50];
+  EXPECT_EQ(slow.outcome, LatencyOutcome::regress);
+  EXPECT_TRUE(slow.confirmed);
+  EXPECT_EQ(slow.reading.blocks, 12);
+  EXPECT_NEAR(slow.reading.estimate, 0.05, 0.001);
+  EXPECT_NEAR(slow.reading.p_slower, std::exp2(-12), 1e-12);
+  EXPECT_THAT(slow.reason, AllOf(HasSubstr("+5.13 %"), HasSubstr("more than +0.30 %"), HasSubstr("p 0.0002")));
+  EXPECT_EQ(result.cases[0].blocks, 4);
+  EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::pass);
+  EXPECT_THAT(driver.gate.ledger().regressed, ElementsAre(LatencyPair{"slow", LatencyMetric::p50}));
+}
+
+// The blocks that raised the suspicion are no part of the evidence: what was slow in the screen alone passes.
+TEST(LatencyGate, WhatWasSlowInTheScreenAlonePasses) {
+  Driver driver({gated("a")});
+  const LatencyResult result = driver.run([](size_t, int64_t block) { return around(block < 12 ? 0.05 : 0, block); });
+  EXPECT_EQ(driver.blocks, 24);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(result.cases[0].pairs[kP50].confirmed);
+  EXPECT_NEAR(result.cases[0].pairs[kP50].reading.estimate, 0, 0.001);
+}
+
+TEST(LatencyGate, WhatIsFasterIsToldAndFailsNothing) {
+  Driver driver({gated("fast"), gated("b")});
+  const LatencyResult result = driver.run([](size_t c, int64_t block) { return around(c == 0 ? -0.05 : 0, block); });
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::improved);
+  EXPECT_TRUE(result.cases[0].pairs[kP50].confirmed);
+  EXPECT_THAT(result.cases[0].pairs[kP50].reason, HasSubstr("less than -0.30 %"));
+  EXPECT_EQ(driver.gate.ledger().spent, 0) << "nothing could have been called slower";
+}
+
+// Moved, beyond doubt, by less than the least that counts; and not surely below the margin until it has many blocks.
+TEST(LatencyGate, WhatMovedByLessThanCountsPasses) {
+  EXPECT_EQ(Driver({gated("a")}).run(all_around(0.0025)).exit_code, 0);
+  Driver noisy({gated("a")});
+  const LatencyResult result = noisy.run(all_around(0, 0.06));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_GT(noisy.blocks, 12);
+}
+
+TEST(LatencyGate, WhatStaysInDoubtIsInconclusive) {
+  Driver driver({gated("a")});
+  const LatencyResult result = driver.run(all_around(0.012, 0.15));
+  EXPECT_EQ(driver.blocks, 12 + 96) << "every look was tried";
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::inconclusive);
+  EXPECT_THAT(result.cases[0].pairs[kP50].reason, HasSubstr("neither below +2.02 % nor, beyond doubt, above +0.30 %"));
+  const AlphaLedger ledger = driver.gate.ledger();
+  EXPECT_NEAR(ledger.spent, policy().alpha / 2, 1e-12);
+  ASSERT_EQ(ledger.open.size(), 1u);
+  EXPECT_EQ(ledger.open[0], (AlphaLedger::Open{{"a", LatencyMetric::p50}, 1}));
+}
+
+TEST(LatencyGate, AGateThatWasStoppedIsInconclusiveAndItsLedgerSaysWhatWasOpen) {
+  Driver driver({gated("a"), gated("b")});
+  for (int i = 0; i < 14; ++i) driver.step([](size_t c, int64_t block) { return around(c == 1 ? 0.05 : 0, block); });
+  const LatencyResult result = driver.gate.result();
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::pass);
+  EXPECT_EQ(result.cases[1].pairs[kP50].reason, "the gate did not end");
+  EXPECT_EQ(driver.gate.ledger().gates, 1);
+  EXPECT_EQ(driver.gate.ledger().open.at(0).pair.case_id, "b");
+}
+
+TEST(LatencyGate, EveryMetricGatesByItself) {
+  LatencyGate gate(policy(), {with_tail(gated("a"))}, {});
+  const LatencyResult result = run_latency_gate(gate, [&, block = int64_t{0}](const std::vector<size_t>&) mutable {
+    ++block;
+    return std::vector<MeasuredCase>{{.index = 0, .deltas = {around(0, block), 0, around(0.02, block)}}};
+  });
+  EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::pass);
+  EXPECT_EQ(result.cases[0].pairs[kTail].outcome, LatencyOutcome::regress);
+  EXPECT_EQ(worst_outcome(result.cases[0]), LatencyOutcome::regress);
+  EXPECT_THAT(result.cases[0].pairs[kTail].reason, HasSubstr("+2.00 points"));
+  EXPECT_EQ(result.exit_code, 1);
+}
+
+TEST(LatencyGate, VoidBlocksCountForNothingAndTooManyMakeACaseInvalid) {
+  const auto steal = [](size_t) { return std::optional<VoidBlock>{{.why = "steal"}}; };
+  {
+    Driver one({gated("a")});
+    one.step(all_around(9), steal);
+    const LatencyResult result = one.run(all_around(0));
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(one.blocks, 5) << "one of five is no more than a quarter";
+    EXPECT_EQ(result.cases[0].voids, 1);
+  }
+  {
+    Driver two({gated("a")});
+    for (int i = 0; i < 2; ++i) two.step(all_around(9), steal);
+    EXPECT_EQ(two.run(all_around(0)).exit_code, 0);
+    EXPECT_EQ(two.blocks, 8) << "two of six are more than a quarter, of eight not";
+  }
+  Driver three({gated("a"), gated("b")});
+  const auto only_a = [&](size_t c) { return c == 0 ? steal(c) : std::nullopt; };
+  for (int i = 0; i < 3; ++i) three.step(all_around(0), only_a);
+  const LatencyResult result = three.run(all_around(0));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::invalid);
+  EXPECT_THAT(result.cases[0].pairs[kP50].reason, HasSubstr("0 were not: steal (3)"));
+  EXPECT_EQ(result.cases[1].pairs[kP50].outcome, LatencyOutcome::pass);
+  EXPECT_EQ(three.blocks, 4);
+}
+
+TEST(LatencyGate, ABlockWithoutAMetricThatGatesIsVoid) {
+  LatencyGate gate(policy(), {with_tail(gated("a"))}, {});
+  const LatencyResult result = run_latency_gate(gate, [&](const std::vector<size_t>&) {
+    return std::vector<MeasuredCase>{{.index = 0, .deltas = {0, NAN, NAN}}};
+  });
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.cases[0].pairs[kTail].reason, HasSubstr("no tail (3)"));
+  LatencyGate without(policy(), {gated("a")}, {});
+  EXPECT_EQ(run_latency_gate(without,
+                             [](const std::vector<size_t>&) {
+                               return std::vector<MeasuredCase>{{.index = 0, .deltas = {0, NAN, NAN}}};
+                             })
+                .exit_code,
+            0)
+      << "p90 and tail do not gate there";
+}
+
+TEST(LatencyGate, TheGravestOutcomeIsTheExitCode) {
+  Driver driver({gated("invalid"), gated("slow")});
+  const auto void_first = [](size_t c) { return c == 0 ? std::optional<VoidBlock>{{.why = "steal"}} : std::nullopt; };
+  for (int i = 0; i < 3; ++i) driver.step(all_around(0.05), void_first);
+  EXPECT_EQ(driver.run(all_around(0.05)).exit_code, 1) << "a regression goes before an invalid case";
+  Driver doubtful({gated("invalid"), gated("doubt")});
+  for (int i = 0; i < 3; ++i) doubtful.step(all_around(0.012, 0.15), void_first);
+  EXPECT_EQ(doubtful.run(all_around(0.012, 0.15)).exit_code, 3) << "and that before an inconclusive one";
+}
+
+// What throttles the machine voids its own blocks.
+TEST(LatencyGate, VoidsOfOneArmAreAFinding) {
+  const auto result_of = [](int of_change, int of_base) {
+    Driver driver({gated("a")});
+    int voids = 0;
+    const auto every_eighth = [&](size_t) -> std::optional<VoidBlock> {
+      if (driver.blocks % 8 != 7 || voids == of_change + of_base) return std::nullopt;
+      return VoidBlock{.why = "slowdown", .of_change = voids++ < of_change};
+    };
+    while (driver.step(all_around(0.012, 0.15), every_eighth)) {
+    }
+    EXPECT_EQ(voids, of_change + of_base);
+    return driver.gate.result();
+  };
+  EXPECT_THAT(result_of(6, 6).findings, IsEmpty());
+  EXPECT_THAT(result_of(10, 0).findings, IsEmpty()) << "p = 2 / 1024, above the level";
+  const LatencyResult uneven = result_of(11, 0);
+  ASSERT_EQ(uneven.findings.size(), 1u);
+  EXPECT_EQ(uneven.findings[0].kind, "voids");
+  EXPECT_THAT(uneven.findings[0].text,
+              HasSubstr("11 blocks were void by 'slowdown' of the change's processes alone and 0"));
+  EXPECT_EQ(result_of(0, 11).findings.size(), 1u) << "the base's too";
+}
+
+TEST(LatencyGate, ABlockIsOfWhatIsWanted) {
+  LatencyGate gate(policy(), {gated("a"), gated("b")}, {});
+  EXPECT_THAT(gate.wanted(), ElementsAre(0, 1));
+  const MeasuredCase a{.index = 0}, b{.index = 1};
+  EXPECT_THROW(gate.add(std::vector<MeasuredCase>{a}), Error);
+  EXPECT_THROW(gate.add(std::vector<MeasuredCase>{b, a}), Error);
+  EXPECT_THROW(gate.add(std::vector<MeasuredCase>{}), Error);
+  for (int i = 0; i < 4; ++i) gate.add(std::vector<MeasuredCase>{a, b});
+  EXPECT_THAT(gate.wanted(), IsEmpty());
+  EXPECT_THROW(gate.add(std::vector<MeasuredCase>{a, b}), Error) << "it is done";
+}
+
+TEST(LatencyGate, NoCaseAndTheSameCaseTwiceAreRefused) {
+  EXPECT_THAT(message_of([] { LatencyGate(policy(), {}, {}); }), HasSubstr("no case to gate"));
+  EXPECT_THAT(message_of([] {
+                LatencyGate(policy(), {gated("a"), gated("a")}, {});
+              }),
+              HasSubstr("'a' is given to the gate twice"));
+}
+
+TEST(LatencyGate, TheSameBlocksGiveTheSameResult) {
+  const auto run = [] {
+    Driver driver({gated("a"), gated("b")});
+    return driver.run([](size_t c, int64_t block) { return around(c == 1 ? 0.03 : 0, block, 0.02); });
+  };
+  const LatencyResult once = run(), again = run();
+  for (size_t c = 0; c < once.cases.size(); ++c)
+    EXPECT_EQ(once.cases[c].pairs[kP50].reason, again.cases[c].pairs[kP50].reason);
+}
+
+TEST(AlphaLedger, WhatWasCalledStaysSoAndIsNotMeasuredAgain) {
+  Driver first({gated("a"), gated("b")});
+  first.run([](size_t c, int64_t block) { return around(c == 1 ? 0.05 : 0, block); });
+  Driver second({gated("a"), gated("b")}, first.gate.ledger());
+  EXPECT_THAT(second.gate.wanted(), ElementsAre(0));
+  const LatencyResult result = second.run(all_around(0));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.cases[1].pairs[kP50].reason, HasSubstr("by an earlier gate of this base and change"));
+  EXPECT_EQ(second.gate.ledger().regressed.size(), 1u);
+  EXPECT_EQ(second.gate.ledger().gates, 2);
+  // Nor by leaving it out.
+  Driver without({gated("a")}, first.gate.ledger());
+  const LatencyResult left_out = without.run(all_around(0));
+  EXPECT_EQ(left_out.exit_code, 1);
+  ASSERT_EQ(left_out.findings.size(), 1u);
+  EXPECT_THAT(left_out.findings[0].text, HasSubstr("b p50: called slower by an earlier gate"));
+  EXPECT_EQ(without.gate.ledger().regressed.size(), 1u);
+}
+
+TEST(AlphaLedger, WhatWasOpenIsConfirmedAndPassesAtHalfTheError) {
+  AlphaLedger ledger{.gates = 1, .spent = 0.005, .open = {{{"a", LatencyMetric::p50}, 1}}};
+  Driver driver({gated("a"), gated("b")}, ledger);
+  const LatencyResult result = driver.run(all_around(0));
+  EXPECT_EQ(driver.blocks, 24) << "no screen lets it pass";
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.cases[1].blocks, 4);
+  EXPECT_THAT(driver.gate.ledger().open, IsEmpty()) << "it passed";
+  EXPECT_NEAR(driver.gate.ledger().spent, 0.005 + 0.2 * 0.0025, 1e-12) << "one look's share of half of what was left";
+  // Deltas of which all but a few lie below the margin: enough at 95 %, not at 97.5 %.
+  const auto upper_at = [](int64_t earlier) {
+    AlphaLedger of;
+    if (earlier > 0) of.open = {{{"a", LatencyMetric::p50}, earlier}};
+    Driver again({gated("a")}, of);
+    const LatencyResult told = again.run(all_around(0.012, 0.15));
+    return told.cases[0].pairs[kP50].reading.upper;
+  };
+  EXPECT_LT(upper_at(0), upper_at(1));
+  EXPECT_LT(upper_at(1), upper_at(2));
+}
+
+TEST(AlphaLedger, ReadsBackAndRefusesAnotherPairs) {
+  const AlphaLedger ledger{.base = "1a2b",
+                           .change = "3c4d",
+                           .gates = 2,
+                           .spent = 0.0061,
+                           .regressed = {{"a", LatencyMetric::tail}},
+                           .open = {{{"b", LatencyMetric::p90}, 1}}};
+  const nlohmann::json json = parse_json(print_json(to_json(ledger)));
+  EXPECT_EQ(ledger_from_json(json, "1a2b", "3c4d"), ledger);
+  EXPECT_THAT(message_of([&] { ledger_from_json(json, "1a2b", "ffff"); }),
+              HasSubstr("change: '3c4d', but this gate is of 'ffff'"));
+  EXPECT_THAT(message_of([&] { ledger_from_json(json, "0000", "3c4d"); }), HasSubstr("base: '1a2b'"));
+  const auto refusal = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json spoilt = json;
+    spoilt[key] = value;
+    return message_of([&] { ledger_from_json(spoilt, "1a2b", "3c4d"); });
+  };
+  EXPECT_THAT(refusal("spent", -1), HasSubstr("spent: not a number from 0 to 1"));
+  EXPECT_THAT(refusal("spent", "nan"), HasSubstr("spent"));
+  EXPECT_THAT(refusal("gates", "two"), HasSubstr("gates"));
+  EXPECT_THAT(refusal("regressed", nlohmann::json::array({{{"case", "a"}, {"metric", "p99"}}})), HasSubstr("p99"));
+  EXPECT_THAT(refusal("open", nlohmann::json::array({{{"case", "a"}, {"metric", "p50"}, {"gates", -1}}})),
+              HasSubstr("gates"));
+}
+
+TEST(AlphaLedger, AnEmptyBudgetCallsNothing) {
+  Driver driver({gated("a")}, {.spent = 0.01});
+  EXPECT_EQ(driver.run(all_around(0.05)).exit_code, 2) << "it cannot be called, and it does not pass";
+}
+
+TEST(Holm, StepsDown) {
+  EXPECT_THAT(holm_rejections(std::vector<double>{0.01, 0.04, 0.03, 0.005}, 0.05),
+              ElementsAre(true, false, false, true))
+      << "the example of Holm's paper's kind: 0.005 * 4, 0.01 * 3, then 0.03 * 2 is too much";
+  EXPECT_THAT(holm_rejections(std::vector<double>{}, 0.05), IsEmpty());
+  EXPECT_THAT(holm_rejections(std::vector<double>{0, 1}, 0), ElementsAre(true, false));
+}
+
+std::vector<RecordedBlock> history(const std::string& latency_class, const std::string& id, int blocks, double spread,
+                                   bool median_only = false) {
+  std::vector<RecordedBlock> recorded;
+  for (int i = 0; i < blocks; ++i) {
+    RecordedBlock& one =
+        recorded.emplace_back(RecordedBlock{.latency_class = latency_class, .case_id = id, .number = i});
+    // Deltas from -spread to spread, evenly.
+    const double delta = spread * (2.0 * i / (blocks - 1) - 1);
+    for (size_t p = 0; p < kProcessesOfABlock; ++p) {
+      const double us = is_change(one.block.order, p) ? std::exp(delta) : 1;
+      one.block.processes[p] = {.samples = 100, .p50_us = us, .p90_us = us, .p99_us = us};
+    }
+    one.block.median_only = median_only;
+  }
+  return recorded;
+}
+
+TEST(LatencyClass, MarginsFollowTheNoiseAndSayWhenTheyAreBlind) {
+  std::vector<RecordedBlock> blocks = history("quiet", "a", 24, 0.002);
+  for (const RecordedBlock& block : history("noisy", "a", 24, 0.1)) blocks.push_back(block);
+  for (const RecordedBlock& block : history("batched", "a", 24, 0.002, true)) blocks.push_back(block);
+  RecordedBlock voided = blocks[0];
+  voided.void_why = "steal";
+  voided.block.processes[1].p50_us = 1e6;
+  blocks.push_back(voided);
+  const auto classes = calibrate(policy(), blocks);
+  ASSERT_EQ(classes.size(), 3u);
+  EXPECT_EQ(classes.at("quiet").blocks, 24);
+
+  const GatedCase quiet = gated_case(policy(), classes.at("quiet"), "a");
+  EXPECT_EQ(quiet.margins[kP50].margin, std::log1p(policy().changes[kP50].margin));
+  EXPECT_TRUE(quiet.margins[kTail].gates);
+  EXPECT_FALSE(quiet.margins[kP50].blind);
+  EXPECT_EQ(quiet.margins[kP50].note, "");
+  EXPECT_LE(quiet.priors[kP50].freedom, policy().prior_freedom);
+
+  // The interval's half-width of evenly spread deltas, by hand: of 24 blocks, 92 of 300 averages lie below the 95 %
+  // one.
+  const GatedCase noisy = gated_case(policy(), classes.at("noisy"), "a");
+  const double error = classes.at("noisy").error[kP50];
+  EXPECT_GT(error, 0.01);
+  EXPECT_NEAR(noisy.margins[kP50].margin, 3 * error, 1e-12);
+  EXPECT_TRUE(noisy.margins[kP50].blind);
+  EXPECT_THAT(noisy.margins[kP50].note, HasSubstr("too noisy to see +2.00 % of p50: the margin is +"));
+
+  const GatedCase batched = gated_case(policy(), classes.at("batched"), "a");
+  EXPECT_TRUE(batched.margins[kP50].gates);
+  EXPECT_FALSE(batched.margins[kP90].gates || batched.margins[kTail].gates);
+  EXPECT_THAT(batched.margins[kTail].note, HasSubstr("not gated: its samples are of batches"));
+}
+
+// For deltas that are normal the error is that of the estimate: 1 / sqrt(0.955) of the mean's, for so many blocks.
+TEST(LatencyClass, TheErrorIsThatOfTheEstimate) {
+  std::vector<RecordedBlock> blocks;
+  uint64_t seed = 1;
+  std::cout << "seed " << seed << "\n";
+  Draw draw(seed);
+  for (int c = 0; c < 40; ++c) {
+    for (RecordedBlock& block : history("normal", "case " + std::to_string(c), 48, 0)) {
+      double normal = -6;  // the sum of twelve uniform numbers
+      for (int i = 0; i < 12; ++i) normal += static_cast<double>(draw.below(1000001)) * 1e-6;
+      for (size_t p : {1, 2}) block.block.processes[p].p50_us = std::exp(0.01 * normal);
+      blocks.push_back(block);
+    }
+  }
+  const LatencyClass of = calibrate(policy(), blocks).at("normal");
+  EXPECT_NEAR(of.error[kP50], 0.01 / std::sqrt(0.955 * 12), 0.0002);
+  EXPECT_NEAR(std::sqrt(of.prior[kP50].value), 0.01, 0.0005);
+}
+
+TEST(LatencyClass, AClassNobodyCalibratedSaysSo) {
+  const GatedCase unknown = gated_case(policy(), {.name = "new"}, "a");
+  EXPECT_TRUE(unknown.margins[kP50].gates);
+  EXPECT_EQ(unknown.margins[kP50].margin, std::log1p(policy().changes[kP50].margin));
+  EXPECT_TRUE(unknown.margins[kP50].blind);
+  EXPECT_THAT(unknown.margins[kP50].note, HasSubstr("not calibrated"));
+  EXPECT_FALSE(unknown.margins[kTail].gates);
+  EXPECT_EQ(unknown.priors[kP50].freedom, 0);
+  // Four blocks a case have no 95 % interval, and so no error: the margin stays, and nothing passes for want of one.
+  const GatedCase few = gated_case(policy(), calibrate(policy(), history("few", "a", 4, 0.5)).at("few"), "a");
+  EXPECT_EQ(few.margins[kP50].margin, std::log1p(policy().changes[kP50].margin));
+  EXPECT_TRUE(few.margins[kP50].blind);
+}
+
+TEST(LatencyClass, ACaseNobodyMeasuredGetsWhatIsKnownOfItsClass) {
+  const auto classes = calibrate(policy(), history("quiet", "a", 24, 0.002));
+  const GatedCase other = gated_case(policy(), classes.at("quiet"), "b");
+  EXPECT_EQ(other.margins[kP50].margin, std::log1p(policy().changes[kP50].margin));
+  EXPECT_TRUE(other.margins[kTail].gates);
+  EXPECT_GT(other.priors[kP50].freedom, 0);
+}
+
+}  // namespace
+}  // namespace assay
