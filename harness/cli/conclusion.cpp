@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 #include "gate/fingerprints.h"
+#include "gate/pin.h"
 #include "gate/plan.h"
 #include "gate/program.h"
 #include "gate/summary.h"
@@ -89,6 +90,10 @@ void print_text(const Conclusion& conclusion, bool explain) {
     fmt::print("over the tier's budget of {}\n", print_duration(conclusion.budget_seconds));
   }
   if (conclusion.fuzz) fmt::print("{}\n", fuzz_text(*conclusion.fuzz));
+  fmt::print("environment: {}\n", label_text(conclusion.pin));
+  for (const std::string& line : conclusion.pin.differences) {
+    fmt::print("  {}\n", with_program_named(line, conclusion.program));
+  }
   if (conclusion.found > 0) {
     fmt::print("{} found, in {}; to have every kernel judged by them from now on: {} golden update --run {}\n",
                conclusion.found == 1 ? "1 case" : fmt::format("{} cases", conclusion.found),
@@ -146,7 +151,8 @@ void print_json(const Conclusion& conclusion) {
                              {"findings", findings},
                              {"fingerprints", fingerprints},
                              {"not_available", not_available},
-                             {"left_out", left_out}};
+                             {"left_out", left_out},
+                             {"pin", to_json(conclusion.pin)}};
   if (conclusion.fuzz) {
     const FuzzSummary& fuzz = *conclusion.fuzz;
     document["fuzz"] = {{"seed", fuzz.seed},

@@ -21,6 +21,7 @@ struct Conclusion {
   std::vector<Fingerprint> fingerprints;
   std::optional<FuzzSummary> fuzz;  // of a run whose cases were drawn
   int64_t found = 0;                // cases that it left to be stored
+  PinLabel pin;
   bool findings_approved = false;
   int exit_code = 0;
   int64_t records_before = 0;     // made before this was resumed

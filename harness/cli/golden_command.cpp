@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 
 #include "cli/commands.h"
@@ -15,6 +14,7 @@
 #include "core/error.h"
 #include "gate/filter.h"
 #include "gate/fuzz.h"
+#include "gate/pin.h"
 #include "gate/plan.h"
 #include "gate/record_libraries.h"
 #include "golden/update.h"
@@ -23,11 +23,6 @@
 
 namespace assay {
 namespace {
-
-bool in_ci() {
-  const char* ci = std::getenv("CI");
-  return ci != nullptr && *ci != '\0';
-}
 
 // Truth is about cases, so a filter here may not name a kernel.
 std::vector<Filter> case_filters(const Options& options, const OpRegistry& ops) {
@@ -169,6 +164,10 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
   const std::vector<Fingerprint> fingerprints = read_fingerprints(options.run_folder);
   const std::vector<Record> records = read_records(options.run_folder);
   require_whole(options.run_folder, run, records);
+  const PinLabel label = label_of(environment_of(run), source_root(options) / "ci" / "pins");
+  fmt::print("environment of the run: {}\n", label_text(label));
+  if (options.subcommand == "update") require_pinned(label, "golden update", options.unpinned);
+  const std::string unpinned = unpinned_text(label);
   const LibrariesByKernel brought = brought_libraries(run, records);
   KernelPlatforms platforms;
   std::string others;
@@ -192,13 +191,13 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
     const std::vector<Record> theirs = records_of(records, of_platform.kernels);
     if (theirs.empty()) continue;  // kernels of another device than the run's
     for (GoldenChange& change :
-         plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs), extent)) {
+         plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs), extent, unpinned)) {
       changes.push_back(std::move(change));
     }
     std::vector<Fingerprint> of_kernels = fingerprints;
     std::erase_if(of_kernels,
                   [&](const Fingerprint& one) { return !of_platform.kernels.contains(one.op + "/" + one.kernel); });
-    for (GoldenChange& change : plan_fingerprint_update(folder, of_platform.platform, of_kernels, extent)) {
+    for (GoldenChange& change : plan_fingerprint_update(folder, of_platform.platform, of_kernels, extent, unpinned)) {
       changes.push_back(std::move(change));
     }
   }

@@ -1,6 +1,7 @@
 #include "cli/job.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "cli/interrupt.h"
@@ -98,8 +99,6 @@ Facts facts_of(const Options& options) {
   return facts;
 }
 
-const char* isa_fact(const std::string& target) { return target == "cpu" ? "cpu.instruction_sets" : "gpu.model"; }
-
 KernelPlatforms platforms_of(const Options& options, const Loaded& loaded) {
   const Facts facts = facts_of(options);
   KernelPlatforms platforms;
@@ -109,6 +108,26 @@ KernelPlatforms platforms_of(const Options& options, const Loaded& loaded) {
         computing_libraries(loaded.libraries, kernel.module.filename().string())};
   }
   return platforms;
+}
+
+Run run_here(const Options& options, const Loaded& loaded, const KernelPlatforms& platforms) {
+  Run run;
+  run.asked.own_modules = judges_own_modules(options);
+  run.asked.device = options.device;
+  run.asked.every_module = options.modules.empty();
+  run.threads = options.threads;
+  run.environment = facts_of(options);
+  run.libraries = loaded.libraries;
+  for (const KernelInfo& kernel : loaded.kernels) {
+    run.kernels.push_back({kernel.op, kernel.name, kernel.target, kernel.module.filename().string(), kernel.module_hash,
+                           kernel.contract, platforms.at(kernel.op + "/" + kernel.name).key()});
+  }
+  return run;
+}
+
+bool in_ci() {
+  const char* ci = std::getenv("CI");
+  return ci != nullptr && *ci != '\0';
 }
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include "gate/goldens.h"
 #include "gate/plan.h"
 #include "measure/environment.h"
+#include "record/run_json.h"
 
 namespace assay {
 
@@ -32,9 +33,14 @@ Record judge_one(const Options& options, const Policy& policy, const Plan& plan,
 
 // Of this machine, and of the GPU where that is the run's device.
 Facts facts_of(const Options& options);
-// The fact that says what kernels of a target dispatch on.
-const char* isa_fact(const std::string& target);
 
 KernelPlatforms platforms_of(const Options& options, const Loaded& loaded);
+
+// A run that begins here: what was asked of devices and modules, the machine, the libraries that the modules brought,
+// and their kernels. The rest is for the command to fill in.
+Run run_here(const Options& options, const Loaded& loaded, const KernelPlatforms& platforms);
+
+// Whether continuous integration runs this: what a person has to approve is then not written.
+bool in_ci();
 
 }  // namespace assay

@@ -34,7 +34,9 @@ Module load_module(const StartJudge& start, std::unique_ptr<Judge>& judge, const
 
 std::vector<LoadedLibrary> merged(std::vector<LoadedLibrary> all, const std::vector<LoadedLibrary>& more) {
   for (const LoadedLibrary& library : more) {
-    const auto same = [&](const LoadedLibrary& known) { return known.path == library.path; };
+    const auto same = [&](const LoadedLibrary& known) {
+      return known.path == library.path && known.build_id == library.build_id;
+    };
     const auto known = std::find_if(all.begin(), all.end(), same);
     if (known == all.end()) {
       all.push_back(library);

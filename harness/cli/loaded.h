@@ -17,7 +17,7 @@ struct Loaded {
   StartJudge start_judge;                // gives the judge that loaded them first, then new ones
 };
 
-// Both, each path once.
+// Both, each build at a path once.
 std::vector<LoadedLibrary> merged(std::vector<LoadedLibrary> all, const std::vector<LoadedLibrary>& more);
 
 // A module that cannot be used, kills the judge, or has a kernel of an op this build does not know does not keep the

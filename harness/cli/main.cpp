@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "core/error.h"
 #include "gate/program.h"
+#include "record/verdict.h"
 
 namespace {
 
@@ -36,6 +37,9 @@ int main(int argc, char** argv) {
     code = 0;
   } catch (const assay::UsageError& e) {
     std::fprintf(stderr, "assay: %s\n", assay::with_program_named(e.what(), program).c_str());
+  } catch (const assay::Invalid& e) {
+    std::fprintf(stderr, "assay: %s\n", assay::with_program_named(e.what(), program).c_str());
+    code = assay::exit_code_of(assay::Verdict::invalid);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "assay: internal error: %s\n", e.what());
   }

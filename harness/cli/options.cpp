@@ -161,8 +161,20 @@ Options parse_options(const std::vector<std::string>& arguments) {
     sub->add_option("--run", o.run_folder, "the observed goldens, from that run; without it the truth goldens");
     sub->add_option("--filter", o.filters, "op[:field=value,...]: those cases only")->allow_extra_args(false);
     sub->add_option("--threads", o.threads, "CPU threads of the oracles")->check(CLI::Range(1, 1024));
+    if (sub->get_name() != "update") continue;
+    sub->add_flag("--unpinned", o.unpinned,
+                  "of a run whose environment is not the pinned one: the files are marked so");
   }
-  command("env", "this machine, its libraries and compiler, as run.json records them", kModules | kJson);
+  CLI::App* env =
+      command("env", "this machine, its libraries and compiler, as run.json records them", kModules | kJson);
+  env->require_subcommand(0, 1);
+  CLI::App* pin = env->add_subcommand("pin", "write the pin of this machine's platform; refused when CI is set");
+  add_flags(*pin, kModules, o, texts);
+  pin->add_option("--out", o.out, "file; default ci/pins/<platform>.toml of the source tree");
+  pin->add_option("--run", o.run_folder, "what that run, of this machine, loaded after the modules is pinned too");
+  CLI::App* verify = env->add_subcommand("verify", "is this machine as its pin says? exit 3 where it is not");
+  add_flags(*verify, kModules | kBase | kJson, o, texts);
+  verify->add_flag("--unpinned", o.unpinned, "say what differs, and exit 0 all the same");
   CLI::App* repro = command("repro", "run one case and print every check", kModules | kBase | kExplain);
   repro->add_option("id", o.id, "kernel id, such as gemm/simd:m=8,n=8,k=8,dtype=f32")->required();
   add_sanitizer(repro);
@@ -224,7 +236,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
   }
   o.argv = arguments;
   o.command = app.get_subcommands()[0]->get_name();
-  if (golden->parsed()) o.subcommand = golden->get_subcommands()[0]->get_name();
+  for (const CLI::App* parent : {golden, env}) {
+    if (!parent->get_subcommands().empty()) o.subcommand = parent->get_subcommands()[0]->get_name();
+  }
   o.tier = tier_named(o.command == "selftest" ? texts.selftest_tier : texts.tier);
   if (!o.shard_text.empty()) o.shard = parse_shard(o.shard_text);
   if (o.command == "check") require_fuzz_alone(*check, o);

@@ -15,15 +15,16 @@ namespace assay {
 
 struct Options {
   std::string command;            // "check", "golden", ...
-  std::string subcommand;         // of golden: verify, diff, update
+  std::string subcommand;         // of golden: verify, diff, update; of env: pin, verify, or none
   std::vector<std::string> argv;  // without the program
   std::string program = "assay";  // as it was called, for lines to paste
 
   std::vector<std::string> filters;
   Tier tier = Tier::smoke;
   std::string device = "cpu";
-  std::string sanitizer;      // tool of compute-sanitizer; empty: none
-  std::filesystem::path out;  // empty: runs/<time>-<tier> below the root, of shrink runs/shrunk-<time>
+  std::string sanitizer;  // tool of compute-sanitizer; empty: none
+  std::filesystem::path
+      out;  // empty: runs/<time>-<tier> below the root, of shrink runs/shrunk-<time>; of env pin a file
   Shard shard;
   std::string shard_text;
   std::filesystem::path resume;
@@ -54,7 +55,8 @@ struct Options {
   int64_t shapes = 0;            // after which a sweep of a kernel ends; 0: --seconds alone
   int64_t draws = 1;             // seed of a sweep's shapes
   int repeat = 1;                // processes that fingerprint compares
-  std::filesystem::path run_folder;  // of report: a run's or a selftest's
+  std::filesystem::path run_folder;  // of report: a run's or a selftest's; golden and env pin: a run's
+  bool unpinned = false;             // the environment need not be the pinned one, and what is written says so
   std::filesystem::path selftest;    // report: to show in the run's page
   std::filesystem::path before;      // report: an earlier selftest to set beside it
   bool invariances = false;          // report: the matrix alone, as Markdown

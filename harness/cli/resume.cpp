@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "gate/pin.h"
 #include "gate/program.h"
 #include "record/run_folder.h"
 
@@ -71,6 +72,9 @@ void require_same(const Run& before, const Run& now) {
                        kernel->platform + "; start a new run");
     }
   }
+  const std::vector<std::string> changes = environment_changes(before, now);
+  if (!changes.empty())
+    throw UsageError("--resume: the environment is another: " + changes.front() + "; start a new run");
 }
 
 }  // namespace assay

@@ -16,8 +16,8 @@ Options resumed(const Options& options);
 // a folder that holds something else and no run.
 bool never_began(const std::filesystem::path& run);
 
-// A run goes on only with the code and libraries it began with: its records would otherwise speak of two programs.
-// Throws UsageError.
+// A run goes on only with the code and libraries it began with, and where it began: its records would otherwise speak
+// of two programs or two machines. Throws UsageError.
 void require_same(const Run& before, const Run& now);
 
 }  // namespace assay

@@ -23,6 +23,7 @@
 #include "gate/fingerprints.h"
 #include "gate/found.h"
 #include "gate/growth.h"
+#include "gate/pin.h"
 #include "gate/program.h"
 #include "gate/stale.h"
 #include "golden/update.h"
@@ -47,29 +48,6 @@ void point_latest_to(const fs::path& run) {
 
 std::string tier_word(const Options& options) {
   return options.fuzz.empty() ? std::string(name_of(options.tier)) : kFuzzTier;
-}
-
-Run describe_run(const Options& options, const Plan& plan, const Loaded& loaded, const KernelPlatforms& platforms) {
-  Run run;
-  std::string filter;
-  for (const std::string& one : options.filters) filter += (filter.empty() ? "" : " ") + one;
-  run.asked = {.command = options.command,
-               .tier = tier_word(options),
-               .filter = filter,
-               .shard = options.shard_text,
-               .argv = options.argv,
-               .own_modules = judges_own_modules(options)};
-  run.started = utc_now();
-  run.planned = static_cast<int64_t>(plan.cases.size());
-  run.left_out = plan.left_out;
-  run.threads = options.threads;
-  run.environment = facts_of(options);
-  run.libraries = loaded.libraries;
-  for (const KernelInfo& kernel : plan.kernels) {
-    run.kernels.push_back({kernel.op, kernel.name, kernel.target, kernel.module.filename().string(), kernel.module_hash,
-                           kernel.contract, platforms.at(kernel.op + "/" + kernel.name).key()});
-  }
-  return run;
 }
 
 bool is_whole_tree(const Options& options) {
@@ -102,6 +80,21 @@ Setting set_up(const Options& options) {
           std::move(bench), std::move(loaded), std::move(plan)};
 }
 
+Run describe_run(const Setting& setting, const KernelPlatforms& platforms) {
+  const Options& options = setting.options;
+  Run run = run_here(options, setting.loaded, platforms);
+  for (const std::string& one : options.filters) run.asked.filter += (run.asked.filter.empty() ? "" : " ") + one;
+  run.asked.command = options.command;
+  run.asked.tier = tier_word(options);
+  run.asked.shard = options.shard_text;
+  run.asked.argv = options.argv;
+  run.started = utc_now();
+  run.planned = static_cast<int64_t>(setting.plan.cases.size());
+  run.left_out = setting.plan.left_out;
+  run.pin = label_of(environment_of(run), setting.trees.pins());
+  return run;
+}
+
 // Earlier runs: those of this tree, unless it is a change that is judged, whose tree is not to be believed.
 fs::path history_of(const Setting& setting) {
   if (!setting.options.history.empty()) return setting.options.history;
@@ -121,8 +114,13 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   if (options.shard.count == 1 && options.fuzz.empty()) add(ops_left_out(setting.plan, options.device));
   if (options.command != "gate") return findings;
   add(stale_known_issues(setting.policy, history_of(setting), run, records));
-  add(grown(records, approvals));
-  add(changed_fingerprints(fingerprints));
+  for (std::vector<Finding> more : {grown(records, approvals), changed_fingerprints(fingerprints)}) {
+    // Of what was approved no more is kept than its platform.
+    const std::string unpinned = unpinned_text(run.pin);
+    for (Finding& finding : more)
+      finding.text += unpinned.empty() ? "" : "; the environment is not pinned: " + unpinned;
+    add(std::move(more));
+  }
   if (is_whole_tree(options)) add(too_few_cases(setting.policy, options.tier, setting.plan.cases.size()));
   if (!setting.trees.base) return findings;
   const fs::path& base = setting.trees.base->path();
@@ -243,7 +241,7 @@ int run_command(const Options& given) {
   const KernelPlatforms platforms = platforms_of(options, setting.loaded);
   const Goldens goldens(setting.trees.golden(), setting.ops, platforms);
   goldens.require_truth(setting.trees.ops_with_truth(setting.plan));
-  Run run = describe_run(options, setting.plan, setting.loaded, platforms);
+  Run run = describe_run(setting, platforms);
   std::optional<FuzzRun> fuzz;
   if (!options.fuzz.empty()) {
     const bool ended = goes_on && !read_run(out).finished.empty();
@@ -270,6 +268,8 @@ int run_command(const Options& given) {
     return 128 + interrupt_signal();
   }
 
+  run.libraries = merged(run.libraries, ending.libraries);
+  run.pin = label_of(environment_of(run), setting.trees.pins());
   Conclusion conclusion;
   conclusion.run = out;
   conclusion.program = options.program;
@@ -280,6 +280,7 @@ int run_command(const Options& given) {
   conclusion.budget_seconds = is_whole_tree(options) ? setting.policy.tiers.at(options.tier).seconds : 0;
   conclude(conclusion, reconcile(setting.plan, folder.recorded()), setting.loaded.broken,
            findings_of(setting, goldens, run, conclusion.records, *fingerprints), options.approve_findings);
+  conclusion.pin = run.pin;
   conclusion.fingerprints = *fingerprints;
   if (fuzz) {
     conclusion.fuzz = fuzz->summary();
@@ -288,7 +289,6 @@ int run_command(const Options& given) {
   run.planned = static_cast<int64_t>(setting.plan.cases.size());
   run.recorded = recorded;
   run.findings = conclusion.findings;
-  run.libraries = merged(run.libraries, ending.libraries);
   run.environment.merge(telemetry_between(before, read_telemetry()));
   if (options.device != "cpu") run.environment.merge(gpu_telemetry_between(gpu_before, read_gpu_telemetry()));
   run.exit_code = conclusion.exit_code;

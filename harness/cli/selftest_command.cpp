@@ -14,6 +14,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "core/error.h"
+#include "gate/pin.h"
 #include "gate/program.h"
 #include "gate/selftest_result.h"
 #include "golden/stored_cases.h"
@@ -159,6 +160,13 @@ class Trials {
         found_.not_judged[fault.name] = problems_.at(name);
         continue;
       }
+      const std::vector<std::string> changes = changes_beside_control(fault, name);
+      if (!changes.empty()) {
+        found_.not_judged[fault.name] =
+            "judged in another environment than its module without the fault: " + changes.front() + "; remove " +
+            errands_.folder(name).string() + " and " + errands_.folder(folder_name(tier, fault.module)).string();
+        continue;
+      }
       FaultTrial trial{fault, kills_between(controls_[fault.module], read_records(errands_.folder(name)))};
       const bool survives = outcome_of(trial, found_.cases).checks.empty();
       if (survives && !is_last) {
@@ -185,8 +193,16 @@ class Trials {
     for (const auto& [module, asked] : filters) all.push_back(errand_of(options_, tier, module, asked));
     problems_ = errands_.run(all);
     controls_.clear();
+    control_runs_.clear();
     if (interrupt_signal() != 0) return;
     for (const auto& [module, unused] : filters) note_control(module, folder_name(tier, module));
+  }
+
+  // Errands that were done before are not repeated, and the machine may have changed since.
+  std::vector<std::string> changes_beside_control(const SeededFault& fault, const std::string& name) const {
+    const auto control = control_runs_.find(fault.module);
+    if (control == control_runs_.end()) return {};
+    return environment_changes(control->second, read_run(errands_.folder(name)));
   }
 
   void note_control(const std::string& module, const std::string& name) {
@@ -195,7 +211,9 @@ class Trials {
       return;
     }
     controls_[module] = read_records(errands_.folder(name));
-    found_.environment = read_run(errands_.folder(name)).environment;
+    control_runs_[module] = read_run(errands_.folder(name));
+    found_.environment = control_runs_[module].environment;
+    found_.libraries.merge(builds_of(control_runs_[module]));
     for (const Record& record : controls_[module]) {
       if (is_alarm(record) && !is_beyond_this_machine(record)) {
         found_.bad_controls.push_back(record.kernel_id + ": " + record.reason);
@@ -213,6 +231,7 @@ class Trials {
   SelftestResult& found_;
   std::map<std::string, Problem> problems_;              // of the last tier's errands, by name
   std::map<std::string, std::vector<Record>> controls_;  // by module
+  std::map<std::string, Run> control_runs_;              // likewise
 };
 
 void judge_faults(const Options& options, std::vector<SeededFault> faults, Errands& errands, SelftestResult& found) {

@@ -15,10 +15,12 @@ namespace assay {
 struct Trees {
   std::filesystem::path root;
   std::optional<BaseTree> base;
-  std::filesystem::path judging;  // whose policy and goldens apply: the base's, unless the owner approved the findings
+  std::filesystem::path
+      judging;  // whose policy, goldens and pins apply: the base's, unless the owner approved the findings
 
   std::filesystem::path policy() const { return judging / "ci" / "policy"; }
   std::filesystem::path golden() const { return judging / "golden"; }
+  std::filesystem::path pins() const { return judging / "ci" / "pins"; }
 
   // The planned ops that the judging tree owes a truth golden: all but those that only the change has.
   std::set<std::string> ops_with_truth(const Plan& plan) const;

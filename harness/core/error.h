@@ -19,6 +19,11 @@ struct UsageError : Error {
   using Error::Error;
 };
 
+// Something asked of an environment that cannot answer it, because it is not pinned, say; printed likewise: exit 3.
+struct Invalid : Error {
+  using Error::Error;
+};
+
 [[noreturn]] inline void throw_system_error(const char* expression, const char* file, int line) {
   const int code = errno;
   throw Error(std::string(file) + ":" + std::to_string(line) + ": " + expression + ": " + std::strerror(code));

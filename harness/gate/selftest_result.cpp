@@ -132,6 +132,7 @@ nlohmann::json to_json(const SelftestResult& result) {
           {"tier", name_of(result.tier)},
           {"finished", result.finished},
           {"environment", result.environment},
+          {"libraries", result.libraries},
           {"whole", result.whole},
           {"smoke_first", result.smoke_first},
           {"exit_code", exit_code_of(result)},

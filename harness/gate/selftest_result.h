@@ -20,6 +20,7 @@ struct SelftestResult {
   Tier tier = Tier::ci;
   std::string finished;                            // RFC 3339, UTC
   std::map<std::string, std::string> environment;  // of the machine, as in run.json
+  std::map<std::string, std::string> libraries{};  // that modules without a fault loaded: builds_of() of gate/pin.h
   bool whole = false;                              // of all faults there are
   bool smoke_first = false;                        // what the smoke tier or its witness kills met no other case
   std::vector<FaultTrial> trials;

@@ -15,8 +15,12 @@ toml::table read_toml(const std::filesystem::path& file) {
   if (!in) throw UsageError(file.string() + ": cannot be read; the file is part of the policy and must exist");
   std::stringstream text;
   text << in.rdbuf();
+  return parse_toml(text.str(), file);
+}
+
+toml::table parse_toml(const std::string& text, const std::filesystem::path& file) {
   try {
-    return toml::parse(text.str());
+    return toml::parse(text);
   } catch (const toml::parse_error& e) {
     throw UsageError(file.string() + ":" + std::to_string(e.source().begin.line) +
                      ": not TOML: " + std::string(e.description()));
@@ -55,6 +59,19 @@ const toml::node& TomlTable::need(std::string_view key, const char* remedy) cons
 std::string TomlTable::text(std::string_view key) {
   const auto* value = need(key, "a text in quotes").as_string();
   if (value == nullptr || value->get().empty()) fail(key, "must be a text in quotes, and not empty");
+  return value->get();
+}
+
+std::string TomlTable::line(std::string_view key) {
+  const std::string value = text(key);
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::any_of(value.begin(), value.end(), is_control)) fail(key, "must be one line without control characters");
+  return value;
+}
+
+bool TomlTable::truth(std::string_view key) {
+  const auto* value = need(key, "true or false").as_boolean();
+  if (value == nullptr) fail(key, "must be true or false");
   return value->get();
 }
 

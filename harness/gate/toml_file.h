@@ -12,6 +12,7 @@
 namespace assay {
 
 toml::table read_toml(const std::filesystem::path& file);  // throws UsageError: missing, unreadable, not TOML
+toml::table parse_toml(const std::string& text, const std::filesystem::path& file);  // of that file, likewise
 
 class TomlTable {
  public:
@@ -23,6 +24,8 @@ class TomlTable {
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
   std::string text(std::string_view key);                  // not empty
+  std::string line(std::string_view key);                  // text without control characters
+  bool truth(std::string_view key);                        // true or false
   double positive(std::string_view key);                   // above 0
   uint64_t count(std::string_view key);                    // integer, at least 0
   std::chrono::year_month_day date(std::string_view key);  // 2026-01-31, no quotes

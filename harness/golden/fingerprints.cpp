@@ -40,7 +40,7 @@ FingerprintGoldens FingerprintGoldens::load(const std::filesystem::path& folder,
     if (!std::filesystem::exists(path)) continue;
     const auto [file, is_new] = files.try_emplace(path);
     if (is_new) file->second = read_golden_file(path, "fingerprint");
-    if (file->second.facts != platform.facts()) {
+    if (platform_facts(file->second) != platform.facts()) {
       reject_golden(path.string(), 2, "its '#' lines are not those of platform " + platform.key());
     }
     for (const auto& [key, line] : file->second.lines) {

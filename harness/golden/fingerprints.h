@@ -2,7 +2,7 @@
 // (check/fingerprint.h).
 //
 //   # assay fingerprint golden, format 1
-//   # isa sse4_2 avx fma avx2 avx512f               facts of the platform, as in observed goldens
+//   # isa sse4_2 avx fma avx2 avx512f               facts of the platform, and mark, as in observed goldens
 //   gemm/openblas:dtype=f32 shape=sequential tree=(0:63) kept_bits=23 split_k?=no%20blocks%20are%20seen
 //
 // `name=value`, or `name?=why` for what is not known. Texts as in observed goldens.

@@ -16,6 +16,7 @@ namespace assay {
 namespace {
 
 constexpr const char* kLate = "late";
+constexpr const char* kUnpinned = "unpinned";
 
 constexpr std::array<double SeedStatistics::*, 4> kNumbers{&SeedStatistics::misrounded,
                                                            &SeedStatistics::mean_signed_ulps, &SeedStatistics::rms_q,
@@ -113,18 +114,23 @@ std::string word_for(const std::string& isa) {
 std::string Platform::key() const {
   Hasher hasher;
   for (const auto& [word, text] : facts()) hasher.add((word + " " + text).c_str(), word.size() + text.size() + 2);
-  std::string name = fmt::format("{}-t{}-{:08x}", word_for(isa), threads, hasher.digest() >> 32);
-  for (char& c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-    if (!plain) c = '_';
-  }
-  return name;
+  return file_word(fmt::format("{}-t{}-{:08x}", word_for(isa), threads, hasher.digest() >> 32));
 }
 
 std::vector<std::pair<std::string, std::string>> Platform::facts() const {
   std::vector<std::pair<std::string, std::string>> all{{"isa", isa}, {"threads", std::to_string(threads)}};
   for (const std::string& library : identities(libraries)) all.emplace_back("library", library);
   return all;
+}
+
+const char* isa_fact(std::string_view target) { return target == "cpu" ? "cpu.instruction_sets" : "gpu.model"; }
+
+std::string file_word(std::string text) {
+  for (char& c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    if (!plain) c = '_';
+  }
+  return text;
 }
 
 bool is_selection(std::string_view key) {
@@ -174,9 +180,15 @@ GoldenFile to_golden_file(const ObservedFile& observed, const Platform& platform
   return file;
 }
 
+void mark_unpinned(GoldenFile& file, const std::string& why) {
+  if (!why.empty()) file.facts.emplace_back(kUnpinned, why);
+}
+
+std::string unpinned_mark(const GoldenFile& file) { return file.fact(kUnpinned); }
+
 std::vector<std::pair<std::string, std::string>> platform_facts(const GoldenFile& file) {
   std::vector<std::pair<std::string, std::string>> facts = file.facts;
-  std::erase_if(facts, [](const auto& fact) { return fact.first == kLate; });
+  std::erase_if(facts, [](const auto& fact) { return fact.first == kLate || fact.first == kUnpinned; });
   return facts;
 }
 

@@ -6,14 +6,17 @@
 //   # threads 2
 //   # library libopenblas.so.0 1a2b3c...
 //   # late gemm/lazy libkernels.so.9 4d5e6f...
+//   # unpinned differs from ci/pins/avx2-t2-0a1b2c3d.toml in libm
 //   gemm/simd:m=3,... bits=0123456789abcdef select.algorithm=packed workspace=4096 seed.1=0.01,0,0.2,0.001 seed.2=...
 //
 // `late` is a library that a kernel's processes loaded after its module, at its first launch, say. Nobody knows those
 // before a kernel has run, so that they are no part of the platform; what was approved says nothing of a record with
-// others among them. `worst`, of a case that goes through every input (fill=every), is the bits of the input with the
-// largest error. `workspace` is in bytes; `kernels`, of a GPU, is registers/local/shared of each kernel queued
-// (golden/resources.h). Lines approved before these were kept have none of them. A seed's four numbers are misrounded,
-// mean signed ulps, rms q and mean signed q. In texts, a byte outside the printable ASCII characters, space, '%' and
+// others among them. `unpinned` marks a file some of whose lines come from a run outside the pinned environment, as
+// `golden update --unpinned` writes it, for reviewers. `worst`, of a case that goes through every input (fill=every),
+// is the bits of the input with the largest error. `workspace` is in bytes; `kernels`, of a GPU, is
+// registers/local/shared of each kernel queued (golden/resources.h). Lines approved before these were kept have none of
+// them. A seed's four numbers are misrounded, mean signed ulps, rms q and mean signed q. In texts, a byte outside the
+// printable ASCII characters, space, '%' and
 // '=' is written %XX.
 #pragma once
 
@@ -46,6 +49,11 @@ struct Platform {
   std::vector<std::pair<std::string, std::string>> facts() const;
 };
 
+// The fact that says what kernels of a target dispatch on (measure/environment.h, measure/gpu.h).
+const char* isa_fact(std::string_view target);
+// A text as the name of a file or a part of one: what is no letter, digit or hyphen is '_'.
+std::string file_word(std::string text);
+
 using KernelPlatforms = std::map<std::string, Platform, std::less<>>;  // by "gemm/simd"
 
 struct Observed {
@@ -74,8 +82,12 @@ struct ObservedFile {
 
 ObservedFile observed_file_from(const GoldenFile& file, const std::string& name);  // throws UsageError
 GoldenFile to_golden_file(const ObservedFile& observed, const Platform& platform);
-// Its '#' lines without the late libraries: those of Platform::facts().
+// Its '#' lines without late libraries and mark: those of Platform::facts().
 std::vector<std::pair<std::string, std::string>> platform_facts(const GoldenFile& file);
+
+// The mark `unpinned`: none for an empty `why`, and empty where the file has none.
+void mark_unpinned(GoldenFile& file, const std::string& why);
+std::string unpinned_mark(const GoldenFile& file);
 
 // Passed or merely changed, with an output.
 bool is_approvable(const Record& record);

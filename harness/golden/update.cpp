@@ -21,8 +21,22 @@ std::set<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
+// The mark of a file that becomes `after` by a run's lines: the run's own where it adds or changes one; else that of
+// `before` where one of its lines stays unasked, or only an unpinned run repeats them.
+std::string mark_of(const GoldenFile& before, const GoldenFile& of_run, const GoldenFile& after,
+                    const std::string& unpinned) {
+  const auto is_new = [&](const auto& line) {
+    const auto old = before.lines.find(line.first);
+    return old == before.lines.end() || old->second != line.second;
+  };
+  const bool adds = std::any_of(of_run.lines.begin(), of_run.lines.end(), is_new);
+  const bool some_stay = after.lines.size() > of_run.lines.size();
+  if (adds && !unpinned.empty()) return unpinned;
+  return some_stay || !unpinned.empty() ? unpinned_mark(before) : "";
+}
+
 std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::string, GoldenFile>& computed,
-                               const std::string& kind, Extent extent) {
+                               const std::string& kind, Extent extent, const std::string& unpinned = "") {
   std::vector<GoldenChange> changes;
   std::set<fs::path> existing = files_in(folder);
   for (const auto& [op, file] : computed) {
@@ -38,6 +52,7 @@ std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::strin
       change.after.lines.insert(change.before.lines.begin(), change.before.lines.end());
     }
     if (change.after.lines.empty() && change.is_new) continue;
+    mark_unpinned(change.after, mark_of(change.before, file, change.after, unpinned));
     if (!(change.before == change.after)) changes.push_back(std::move(change));
   }
   if (extent == Extent::complete) {
@@ -87,20 +102,22 @@ std::vector<GoldenChange> plan_truth_update(const fs::path& folder, const std::m
 }
 
 std::vector<GoldenChange> plan_observed_update(const fs::path& folder, const Platform& platform,
-                                               const std::map<std::string, ObservedFile>& computed, Extent extent) {
+                                               const std::map<std::string, ObservedFile>& computed, Extent extent,
+                                               const std::string& unpinned) {
   const fs::path place = folder / platform.key();
   std::map<std::string, GoldenFile> files;
   for (const auto& [op, observed] : computed) {
     const bool all_is_new = extent == Extent::complete;
     files[op] = to_golden_file(all_is_new ? observed : beside_what_stays(place / (op + ".txt"), observed), platform);
   }
-  return plan(place, files, "observed", extent);
+  return plan(place, files, "observed", extent, unpinned);
 }
 
 std::vector<GoldenChange> plan_fingerprint_update(const fs::path& folder, const Platform& platform,
-                                                  std::span<const Fingerprint> fingerprints, Extent extent) {
-  return plan(folder / "fingerprint" / platform.key(), fingerprint_files(fingerprints, platform), "fingerprint",
-              extent);
+                                                  std::span<const Fingerprint> fingerprints, Extent extent,
+                                                  const std::string& unpinned) {
+  return plan(folder / "fingerprint" / platform.key(), fingerprint_files(fingerprints, platform), "fingerprint", extent,
+              unpinned);
 }
 
 std::vector<GoldenChange> plan_cases_update(const fs::path& folder,

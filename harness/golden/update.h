@@ -33,13 +33,16 @@ std::vector<GoldenChange> plan_truth_update(const std::filesystem::path& folder,
                                             const std::map<std::string, TruthFile>& computed, Extent extent);
 // Late libraries are an exception: those that the lines which stay were approved with stay too, where there are no
 // others. For observed goldens `complete` takes away what was approved of a kernel that fails now: use it to tidy up
-// only.
+// only. `unpinned`, where it is not empty, marks every file in which a line is new or another; the mark goes when a run
+// without one has all of its lines.
 std::vector<GoldenChange> plan_observed_update(const std::filesystem::path& folder, const Platform& platform,
-                                               const std::map<std::string, ObservedFile>& computed, Extent extent);
+                                               const std::map<std::string, ObservedFile>& computed, Extent extent,
+                                               const std::string& unpinned = "");
 
-// Fingerprints of one platform's kernels, in folder/fingerprint.
+// Fingerprints of one platform's kernels, in folder/fingerprint, likewise.
 std::vector<GoldenChange> plan_fingerprint_update(const std::filesystem::path& folder, const Platform& platform,
-                                                  std::span<const Fingerprint> fingerprints, Extent extent);
+                                                  std::span<const Fingerprint> fingerprints, Extent extent,
+                                                  const std::string& unpinned = "");
 
 // Cases to be judged from now on, in folder/cases, and why; those there stay.
 std::vector<GoldenChange> plan_cases_update(const std::filesystem::path& folder,

@@ -129,6 +129,11 @@ std::string code_hash_of(const std::filesystem::path& file) {
   return text;
 }
 
+std::string build_of(const std::filesystem::path& file) {
+  const std::string build_id = build_id_of(file);
+  return build_id.empty() ? "code-" + code_hash_of(file) : build_id;
+}
+
 std::vector<std::string> mapped_files(int pid) {
   std::ifstream maps("/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid)) + "/maps");
   std::set<std::string> files;

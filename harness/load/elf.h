@@ -15,6 +15,9 @@ std::string build_id_of(const std::filesystem::path& file);
 // (.nv_fatbin). Empty when the file is no ELF or has none of them.
 std::string code_hash_of(const std::filesystem::path& file);
 
+// What tells one build of a library from another: its build-id, or "code-" and its code_hash_of() where it has none.
+std::string build_of(const std::filesystem::path& file);
+
 // The distinct files mapped executable in process `pid` (0: this one), from /proc/PID/maps.
 std::vector<std::string> mapped_files(int pid);
 

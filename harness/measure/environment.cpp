@@ -176,6 +176,11 @@ Facts environment_facts(const fs::path& root) {
 #else
         {"build.compiler", "g++ " __VERSION__},
 #endif
+#if defined(ASSAY_CUDA_COMPILER)
+        {"build.cuda_compiler", ASSAY_CUDA_COMPILER},
+#else
+        {"build.cuda_compiler", "none"},
+#endif
   };
 }
 

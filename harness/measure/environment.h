@@ -13,7 +13,7 @@ namespace assay {
 
 using Facts = std::map<std::string, std::string>;
 
-// CPU model, instruction sets, cores, caches, governor, microcode; kernel, distribution, memory; the compiler this was
+// CPU model, instruction sets, cores, caches, governor, microcode; kernel, distribution, memory; the compilers this was
 // built with. Holds nothing that names the machine. `root` stands in for "/" in tests.
 Facts environment_facts(const std::filesystem::path& root = "/");
 // Whether the fact "cpu.instruction_sets" names it where a processor has it.

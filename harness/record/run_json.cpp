@@ -1,5 +1,7 @@
 #include "record/run_json.h"
 
+#include <algorithm>
+#include <array>
 #include <ctime>
 #include <filesystem>
 
@@ -25,12 +27,43 @@ json tables() {
   return {{"checks", checks}, {"verdicts", verdicts}, {"error_histogram_edges", kErrorHistogramEdges}};
 }
 
+constexpr std::array kPinStates{PinState::pinned, PinState::mismatched, PinState::unpinned};
+
+PinLabel pin_label_from(const JsonFields& fields) {
+  const std::string word = fields.text("state");
+  const auto state = std::find_if(kPinStates.begin(), kPinStates.end(), [&](PinState s) { return word_of(s) == word; });
+  if (state == kPinStates.end()) fields.fail("state", "'" + word + "' is not one of pinned, mismatched, unpinned");
+  return {.platform = fields.text("platform"),
+          .state = *state,
+          .differences = fields.texts("differences"),
+          .unknown = fields.texts("unknown")};
+}
+
 }  // namespace
+
+std::string_view word_of(PinState state) {
+  switch (state) {
+    case PinState::pinned:
+      return "pinned";
+    case PinState::mismatched:
+      return "mismatched";
+    case PinState::unpinned:
+      break;
+  }
+  return "unpinned";
+}
 
 std::string identity(const LoadedLibrary& library) {
   const bool has_id = !library.build_id.empty() && library.build_id != "unknown";
   return std::filesystem::path(library.path).filename().string() + " " +
          (has_id ? library.build_id : "version " + library.version);
+}
+
+json to_json(const PinLabel& pin) {
+  return {{"platform", valid_utf8(pin.platform)},
+          {"state", word_of(pin.state)},
+          {"differences", texts_to_json(pin.differences)},
+          {"unknown", texts_to_json(pin.unknown)}};
 }
 
 json to_json(const Run& run) {
@@ -71,7 +104,9 @@ json to_json(const Run& run) {
             {"filter", valid_utf8(run.asked.filter)},
             {"shard", valid_utf8(run.asked.shard)},
             {"argv", texts_to_json(run.asked.argv)},
-            {"own_modules", run.asked.own_modules}}},
+            {"own_modules", run.asked.own_modules},
+            {"device", valid_utf8(run.asked.device)},
+            {"every_module", run.asked.every_module}}},
           {"started", run.started},
           {"finished", run.finished},
           {"planned", run.planned},
@@ -83,6 +118,7 @@ json to_json(const Run& run) {
           {"kernels", kernels},
           {"findings", findings},
           {"left_out", left_out},
+          {"pin", to_json(run.pin)},
           {"tables", tables()}};
 }
 
@@ -96,7 +132,9 @@ Run run_from_json(const json& value) {
                .filter = asked.text("filter"),
                .shard = asked.text("shard"),
                .argv = asked.texts("argv"),
-               .own_modules = asked.boolean("own_modules")};
+               .own_modules = asked.boolean("own_modules"),
+               .device = asked.text("device"),
+               .every_module = asked.boolean("every_module")};
   run.started = fields.text("started");
   run.finished = fields.text("finished");
   run.planned = fields.integer<int64_t>("planned");
@@ -122,6 +160,7 @@ Run run_from_json(const json& value) {
     run.left_out.push_back(
         {one.text("kernel"), one.integer<int64_t>("cases"), one.text("judged_by"), one.text("reason")});
   }
+  run.pin = pin_label_from(fields.object("pin"));
   return run;
 }
 

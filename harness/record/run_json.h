@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/contract.h"
@@ -19,7 +20,9 @@ struct Asked {
   std::string filter;   // as given; empty: everything
   std::string shard;    // "i/n"; empty: all
   std::vector<std::string> argv;
-  bool own_modules = false;  // the modules were those of the build that judged them, and no others
+  bool own_modules = false;    // the modules were those of the build that judged them, and no others
+  std::string device = "cpu";  // that kernels ran on
+  bool every_module = false;   // all of a build's modules were loaded, and none was given by itself
 };
 
 // A file that was mapped by a process of the run. "unknown" where it could not be told.
@@ -55,6 +58,22 @@ struct LeftOut {
   std::string reason;
 };
 
+enum class PinState {
+  pinned,      // as the platform's pin says
+  mismatched,  // the pin says otherwise
+  unpinned,    // nobody wrote one for this platform
+};
+std::string_view word_of(PinState state);
+
+// What the pin of its platform says of where a run was (gate/pin.h). Correctness is judged all the same; latency gates,
+// observed goldens and canaries are invalid where it is not `pinned`.
+struct PinLabel {
+  std::string platform;  // "avx512-t2-0a1b2c3d": its pin is ci/pins/PLATFORM.toml
+  PinState state = PinState::unpinned;
+  std::vector<std::string> differences{};  // a line each
+  std::vector<std::string> unknown{};      // what neither pin nor machine tell, and so is not compared
+};
+
 struct Run {
   Asked asked;
   std::string started;   // RFC 3339, UTC
@@ -68,10 +87,12 @@ struct Run {
   std::vector<KernelEntry> kernels;
   std::vector<Finding> findings;
   std::vector<LeftOut> left_out{};
+  PinLabel pin{};
 };
 
 // The tables of checks and verdicts go in as well, so that a reader needs no copy of them; they are not read back.
 nlohmann::json to_json(const Run& run);
+nlohmann::json to_json(const PinLabel& pin);
 
 // Throws UsageError that names the key; a newer major schema is refused.
 Run run_from_json(const nlohmann::json& value);

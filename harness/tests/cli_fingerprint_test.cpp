@@ -96,7 +96,8 @@ TEST_F(GateFingerprint, IsKeptAndApprovedAndAKernelThatSumsInAnotherOrderIsAFind
   ASSERT_NE(kept[0].find("shape"), nullptr);
   EXPECT_EQ(kept[0].find("shape")->value, "sequential");
 
-  const ProgramEnd update = assay({"golden", "update", "--root", root, "--run", (folder / "first").string()});
+  const ProgramEnd update =
+      assay({"golden", "update", "--unpinned", "--root", root, "--run", (folder / "first").string()});
   ASSERT_EQ(update.status, 0) << update.output;
   const ProgramEnd second = gate("sum_in_order", "second");
   EXPECT_EQ(counts(second), (nlohmann::json{{"same", 1}, {"changed", 0}, {"no-baseline", 0}}));
@@ -115,7 +116,8 @@ TEST_F(GateFingerprint, OfAKernelThatFailsIsNotApproved) {
   gate("sum_segfault", "failed");
   ASSERT_EQ(read_fingerprints(folder / "failed").size(), 1u);
   EXPECT_FALSE(read_fingerprints(folder / "failed")[0].complete);
-  const ProgramEnd update = assay({"golden", "update", "--root", root, "--run", (folder / "failed").string()});
+  const ProgramEnd update =
+      assay({"golden", "update", "--unpinned", "--root", root, "--run", (folder / "failed").string()});
   EXPECT_FALSE(fs::exists(fs::path(root) / "golden" / "fingerprint")) << update.output;
 }
 

@@ -84,7 +84,7 @@ TEST_F(Cli, ObservedGoldensFollowFromARunAndNoticeAChange) {
   };
   EXPECT_EQ(golden_bits(run), Outcome::no_baseline);
   EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 1);
-  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  ASSERT_EQ(assay({"golden", "update", "--unpinned", "--root", root, "--run", run}).status, 0);
   EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 0);
   run = (folder / "approved").string();
   EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);
@@ -110,7 +110,7 @@ TEST_F(Cli, AKernelWhoseLibrariesAreNotThoseItWasJudgedByIsNotApproved) {
   ASSERT_NE(at, std::string::npos);
   text[at + platform.size() - 1] = text[at + platform.size() - 1] == '0' ? '1' : '0';
   std::ofstream(file) << text;
-  const ProgramEnd end = assay({"golden", "update", "--root", root, "--run", run});
+  const ProgramEnd end = assay({"golden", "update", "--unpinned", "--root", root, "--run", run});
   EXPECT_EQ(end.status, 4) << end.output;
   EXPECT_THAT(end.output, AllOf(HasSubstr("judged by: reduce/bad"), HasSubstr("nothing in it can be approved")));
 }
@@ -138,7 +138,7 @@ TEST_F(Cli, ALibraryThatIsLoadedLateIsApprovedWithTheBitsAndAnotherHasNoBaseline
   EXPECT_EQ(judged("first").first, Outcome::no_baseline);
   const std::vector<std::string> loaded = read_records(run).at(0).late_libraries;
   ASSERT_THAT(loaded, ElementsAre(HasSubstr("late.so ")));
-  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  ASSERT_EQ(assay({"golden", "update", "--unpinned", "--root", root, "--run", run}).status, 0);
   const fs::path file = folder / "root" / "golden" / "observed" / read_run(run).kernels.at(0).platform / "reduce.txt";
   EXPECT_THAT(content_of(file), HasSubstr("\n# late reduce/bad " + loaded[0] + "\n"));
   EXPECT_EQ(judged("again").first, Outcome::pass);
@@ -158,7 +158,7 @@ TEST_F(Cli, TheGateTellsOfLaunchesThatTakeMoreThanWasApproved) {
         {"gate", "--no-report", "--module", module("with_workspace"), "--filter", kCase, "--root", root, "--out", run});
   };
   EXPECT_EQ(gate("first").status, 0);
-  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  ASSERT_EQ(assay({"golden", "update", "--unpinned", "--root", root, "--run", run}).status, 0);
   EXPECT_EQ(gate("equal").status, 0);
   const std::string platform = read_run(run).kernels.at(0).platform;
   const fs::path file = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
@@ -176,7 +176,7 @@ TEST_F(Cli, TheGateTellsOfLaunchesThatTakeMoreThanWasApproved) {
 TEST_F(Cli, OnlyAWholeRunOfTheTreesOwnKernelsTakesLinesAway) {
   const std::string root = tree();
   ASSERT_EQ(check("good", kCase, {"--root", root}).status, 0);
-  ASSERT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  ASSERT_EQ(assay({"golden", "update", "--unpinned", "--root", root, "--run", run}).status, 0);
   assay::Run told = read_run(run);
   const fs::path observed = folder / "root" / "golden" / "observed" / told.kernels.at(0).platform;
   std::string text = content_of(observed / "reduce.txt");
@@ -225,7 +225,7 @@ TEST_F(Cli, ARunIsReadWhereItsArgumentsMeanNothing) {
   assay::Run told = read_run(run);
   told.asked.argv = {"gate", "--history", (folder / "of-the-runner").string()};
   RunFolder::resume(run).write_run(told);
-  EXPECT_EQ(assay({"golden", "update", "--root", root, "--run", run}).status, 0);
+  EXPECT_EQ(assay({"golden", "update", "--unpinned", "--root", root, "--run", run}).status, 0);
   EXPECT_EQ(assay({"golden", "verify", "--root", root, "--run", run}).status, 0);
 }
 
@@ -262,7 +262,7 @@ TEST_F(Cli, ARunThatLostRecordsApprovesNothing) {
   const std::string root = tree();
   ASSERT_EQ(check("good", "reduce:n=1*", {"--root", root}).status, 0);
   const std::string file = run + "/records.jsonl", whole = content_of(file);
-  const std::vector<std::string> update{"golden", "update", "--root", root, "--run", run};
+  const std::vector<std::string> update{"golden", "update", "--unpinned", "--root", root, "--run", run};
   for (const std::string& left :
        {whole.substr(0, whole.find('\n') + 1), whole.substr(0, whole.size() - 9), whole + "{\"schema\":"}) {
     std::ofstream(file) << left;

@@ -68,6 +68,19 @@ TEST(FingerprintGoldens, AFileThatIsNotUnderstoodIsRefusedInOneLine) {
               HasSubstr("gemm.txt: gemm/simulated:dtype=f32: 'shape' is not a list of facts; restore the file"));
 }
 
+TEST(FingerprintGoldens, ThoseOfAnUnpinnedRunAreMarkedAndCompared) {
+  const Scratch scratch;
+  const Platform platform{"sse4_2", 2, {}};
+  apply_changes(plan_fingerprint_update(scratch.path, platform, std::vector{taken("sequential")}, Extent::partial,
+                                        "there is no pin"),
+                false);
+  EXPECT_THAT(content_of(scratch.path / "fingerprint" / platform.key() / "gemm.txt"),
+              HasSubstr("\n# unpinned there is no pin\n"));
+  Fingerprint same = taken("sequential");
+  FingerprintGoldens::load(scratch.path / "fingerprint", {{"gemm/simulated", platform}}).compare(same);
+  EXPECT_EQ(same.baseline, Baseline::same);
+}
+
 TEST(FingerprintRecord, WhatARunKeepsIsReadBack) {
   const Scratch scratch;
   EXPECT_THAT(read_fingerprints(scratch.path), IsEmpty());

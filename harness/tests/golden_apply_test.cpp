@@ -255,6 +255,27 @@ TEST_F(Goldens, AFileOfAnotherPlatformOrOpIsRejected) {
   EXPECT_THROW(ObservedGoldens::load(folder_ / "observed", {{"gemm/simd", other}}), UsageError) << "the header tells";
 }
 
+// The mark of a file that an unpinned run changed: it stands while a line of that run may, and judges nothing.
+TEST_F(Goldens, LinesOfAnUnpinnedRunMarkTheirFileUntilAnotherRunHasThemAll) {
+  const fs::path file = folder_ / "observed" / platform().key() / "gemm.txt";
+  const auto approved = [&](const std::vector<Record>& records, Extent extent, const std::string& unpinned) {
+    apply_changes(plan_observed_update(folder_ / "observed", platform(), observed_from(records), extent, unpinned),
+                  false);
+    return unpinned_mark(read_golden_file(file, "observed"));
+  };
+  const Record other = record("gemm/simd:m=4,dtype=f32,seeds=8");
+  Record moved = record();
+  moved.output_hash = "fedcba9876543210";
+  EXPECT_EQ(approved({record()}, Extent::partial, "no pin"), "") << "repeats what a pinned run approved";
+  EXPECT_EQ(approved({other}, Extent::partial, "no pin"), "no pin") << "a new line";
+  EXPECT_EQ(applied(record(), "golden-bits").outcome, Outcome::pass);
+  EXPECT_EQ(approved({record()}, Extent::partial, ""), "no pin") << "the new line is still there";
+  EXPECT_EQ(approved({record(), other}, Extent::partial, "another"), "no pin") << "nothing new, and nothing pinned";
+  EXPECT_EQ(approved({record(), other}, Extent::partial, ""), "");
+  EXPECT_EQ(approved({moved}, Extent::partial, "no pin"), "no pin") << "another line";
+  EXPECT_EQ(approved({record()}, Extent::complete, ""), "");
+}
+
 TEST_F(Goldens, ALibraryThatOneKernelBeginsToUseMovesNoOther) {
   Platform with_library = platform();
   with_library.libraries.push_back({"/usr/lib/libdnnl.so.3", "3.5", "dd33"});

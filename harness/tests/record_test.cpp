@@ -273,6 +273,13 @@ TEST(RunJson, ComesBackEqualAndCarriesTheTables) {
   nlohmann::json bad = to_json(run);
   bad["kernels"][0]["contract"]["arithmetic"]["split_k"] = "one";
   EXPECT_THAT(message_of([&] { run_from_json(bad); }), HasSubstr("kernels[0].contract.arithmetic.split_k"));
+  bad = to_json(run);
+  bad["pin"]["state"] = "pined";
+  EXPECT_THAT(message_of([&] { run_from_json(bad); }), HasSubstr("pin.state: 'pined' is not one of pinned,"));
+  for (const PinState state : {PinState::pinned, PinState::mismatched, PinState::unpinned}) {
+    run.pin.state = state;
+    EXPECT_EQ(run_from_json(to_json(run)).pin.state, state);
+  }
   for (const bool own : {false, true}) {
     run.asked.own_modules = own;
     EXPECT_EQ(run_from_json(to_json(run)).asked.own_modules, own);

@@ -16,7 +16,7 @@ inline Record record_named(const std::string& id) {
 }
 
 inline Run sample_run() {
-  Run run{.asked = {"gate", "smoke", "gemm/*", "1/2", {"assay", "gate"}},
+  Run run{.asked = {"gate", "smoke", "gemm/*", "1/2", {"assay", "gate"}, false, "cpu", true},
           .started = utc_now(),
           .finished = "",
           .planned = 3,
@@ -27,7 +27,11 @@ inline Run sample_run() {
           .libraries = {{"/lib/a.so", "1", "ab", {"gemm.so", "more.so"}}},
           .kernels = {{"gemm", "simd", "cpu", "gemm.so", "h", {}, "avx2-t2-0a1b2c3d"}},
           .findings = {{"removed", "kernel gemm/old"}},
-          .left_out = {{"gemm/slow", 12, "smoke", "seconds a case"}}};
+          .left_out = {{"gemm/slow", 12, "smoke", "seconds a case"}},
+          .pin = {"avx2-t2-0a1b2c3d",
+                  PinState::mismatched,
+                  {"libm: pinned version 6 (build-id ab), found version 6 (build-id cd); install deb libc6 2.36-9"},
+                  {"cpu.microcode"}}};
   run.kernels[0].contract.owner = "someone";
   return run;
 }

@@ -38,6 +38,7 @@ SelftestResult sample() {
   result.device = "cpu";
   result.finished = "2025-01-01T00:00:00Z";
   result.environment = {{"cpu.model", "Example CPU"}};
+  result.libraries = {{"libm", "version 6 (build-id ab)"}};
   result.cases = {{"gemm:m=1", "gemm:m=2"}, {"gemm:m=1"}};
   const auto kill = [](const std::string& id, std::set<std::string> checks) {
     return Kill{id, Verdict::wrong, std::move(checks), 0.5};

@@ -154,6 +154,24 @@ TEST_F(Selftest, WhatWasJudgedIsNotJudgedAgain) {
   EXPECT_NE(fs::last_write_time(folder / "run" / "smoke-last_unwritten" / "run.json"), when);
 }
 
+// The machine may have changed between a run that is kept and one that is made now.
+TEST_F(Selftest, AFaultIsNotSetBesideAControlOfAnotherEnvironment) {
+  seed({"last_unwritten"});
+  ASSERT_EQ(selftest().status, 0);
+  const fs::path kept = folder / "run" / "smoke-last_unwritten";
+  assay::Run told = read_run(kept);
+  told.environment["os.kernel"] = "1.0";
+  RunFolder::resume(kept).write_run(told);
+  const ProgramEnd end = selftest();
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("Not judged:\n- last_unwritten: judged in another environment than its module "
+                                    "without the fault: os.kernel: "));
+  EXPECT_THAT(end.output, HasSubstr(" before, 1.0 now; remove " + kept.string() + " and "));
+  fs::remove_all(kept);
+  EXPECT_EQ(selftest().status, 0);
+  EXPECT_THAT(content_of(folder / "run" / "selftest.json"), HasSubstr("\"libc\": \"version 6 (build-id "));
+}
+
 TEST_F(Selftest, FaultsOfAnotherTargetAreOneLineAndExit4) {
   seed({"last_unwritten"});
   const ProgramEnd end = selftest({"--device", "cuda"});

@@ -292,7 +292,7 @@ class Judge {
   void note_libraries(pid_t pid, bool of_one_module) {
     for (const std::string& file : mapped_files(pid)) {
       if (file.find(".so") == std::string::npos) continue;
-      const std::string build_id = build_of(file);
+      const std::string build_id = known_build_of(file);
       const auto [entry, is_new] = libraries_.try_emplace({file, build_id});
       LoadedLibrary& library = entry->second;
       if (is_new) library = {.path = file, .version = version_in_name(file), .build_id = build_id};
@@ -303,16 +303,13 @@ class Judge {
   }
 
   // Reading a file takes long, so once for each that comes to lie at its path.
-  const std::string& build_of(const std::string& file) {
+  const std::string& known_build_of(const std::string& file) {
     struct stat state {};
     ::stat(file.c_str(), &state);  // of one that is gone: all zeros
     const auto [entry, is_new] =
         builds_.try_emplace({file, state.st_dev, state.st_ino, state.st_ctim.tv_sec, state.st_ctim.tv_nsec});
     std::string& build = entry->second;
-    if (is_new) {
-      build = build_id_of(file);
-      if (build.empty()) build = "code-" + code_hash_of(file);  // stripped of its note: told by what it does
-    }
+    if (is_new) build = build_of(file);
     return build;
   }
 

@@ -1,0 +1,23 @@
+// Which package installed a file, as dpkg and pip keep it: where that very file is to be had again.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+struct Package {
+  std::string name = "unknown";    // "deb libc6 2.36-9+deb12u14", "wheel onednn_cpu_gomp 2023.2.0"
+  std::string sha256 = "unknown";  // of the .deb, as apt's lists have it, or of the .whl, as its direct_url.json does
+};
+
+// The package of each file, in their order. One that several packages claim, or that is no longer as its package
+// installed it, is of none. `root` stands in for "/" in tests, and the files lie below it.
+std::vector<Package> packages_of(const std::vector<std::filesystem::path>& files,
+                                 const std::filesystem::path& root = "/");
+
+// 64 hexadecimal digits, or "unknown" for a file that cannot be read.
+std::string sha256_of(const std::filesystem::path& file);
+
+}  // namespace assay
