@@ -21,6 +21,7 @@ def benchmark_json(view: View) -> str:
         "caches": [],
         "library_build_type": "release",
         "assay_environment": environment,
+        "assay_pin": view.run["pin"],
     }
     entries = []
     for row in view.latency_frame.to_dict("records"):

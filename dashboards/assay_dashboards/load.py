@@ -95,6 +95,7 @@ _RUN = object_of(
         ),
         "findings": list_of(object_of({"kind": text, "text": text})),
         "left_out": list_of(object_of({**dict.fromkeys(("kernel", "judged_by", "reason"), text), "cases": count})),
+        "pin": object_of({"platform": text, "state": word, **dict.fromkeys(("differences", "unknown"), list_of(text))}),
         "tables": object_of(
             {
                 "checks": list_of(object_of({"check": word, "verdict": word, "meaning": text})),
@@ -104,6 +105,7 @@ _RUN = object_of(
         ),
     },
     left_out=[],
+    pin={"platform": "", "state": "unknown", "differences": [], "unknown": []},
 )
 _FINGERPRINT = object_of(
     {
@@ -130,6 +132,7 @@ _INVARIANCES = object_of(
     }
 )
 OUTCOMES = ("fail", "skipped", "no-baseline", "weak", "pass", "not-applicable")  # in the order they are shown
+PIN_STATES = ("pinned", "mismatched", "unpinned", "unknown")  # unknown: of a run from before there were pins
 BASELINES = ("changed", "no-baseline", "same")
 
 
@@ -150,6 +153,8 @@ def load(folder: Path) -> Loaded:
     file = folder / "run.json"
     try:
         run, _ = document(bytes_of(file), _RUN)
+        if run["pin"]["state"] not in PIN_STATES:
+            raise InputError(f"pin.state: '{run['pin']['state']}' is not one of {', '.join(PIN_STATES)}")
     except InputError as error:
         message = str(error).lstrip(".")
         raise InputError(message if message.startswith(str(file)) else f"{file}: {message}") from None

@@ -30,7 +30,7 @@ _SELFTEST = object_of(
     {
         **dict.fromkeys(("device", "tier"), word),
         "finished": text,
-        "environment": map_of(text),
+        **dict.fromkeys(("environment", "libraries"), map_of(text)),
         **dict.fromkeys(("whole", "smoke_first"), flag),
         "exit_code": integer,
         "targets": object_of(dict.fromkeys(("killed", "precision", "in_smoke"), _share)),
@@ -42,7 +42,8 @@ _SELFTEST = object_of(
         **dict.fromkeys(("not_judged", "beyond_this_machine"), map_of(text)),
         "innocent_cases": count,
         "alarm_rate_at_most": _share,
-    }
+    },
+    libraries={},
 )
 
 
@@ -87,6 +88,24 @@ class Selftest:
     def idle_checks(self) -> list:
         """Checks that killed nothing."""
         return [check for check, row in self.told["checks"].items() if not row["kills"]]
+
+    @property
+    def changes(self) -> list:
+        """In what the earlier selftest's environment was another, a line each; empty without one."""
+        if not self.before:
+            return []
+        lines = []
+        for part in ("environment", "libraries"):
+            then, now = self.before[part], self.told[part]
+            both = sorted(key for key in then.keys() & now.keys() if not key.startswith("telemetry."))
+            lines += [f"{key}: {then[key]} before, {now[key]} now" for key in both if then[key] != now[key]]
+            for when, known, other in (("before", then, now), ("now", now, then)):
+                unknown = sorted(key for key in other.keys() - known.keys() if not key.startswith("telemetry."))
+                if not known:
+                    lines.append(f"{part}: not known {when}")
+                elif unknown and part == "environment":
+                    lines.append(f"not known {when}: {', '.join(unknown)}")
+        return lines
 
     @property
     def processor(self) -> str:

@@ -26,16 +26,20 @@ def code(text: str, longest: int = 160) -> str:
 
 def summary(view: View) -> str:
     run = view.run
-    asked = run["asked"]
+    asked, pin = run["asked"], run["pin"]
     counts = ", ".join(f"{SYMBOL_OF_VERDICT.get(v, '✗')} {n} {v}" for v, n in view.verdict_counts().items())
     head = [
-        f"## Assay: {view.headline}",
+        f"## Assay: {view.headline}" + (f", environment {pin['state']}" if pin["state"] != "pinned" else ""),
         "",
         f"{len(view.records)} of {run['planned']} planned kernel-cases recorded: {counts or 'none'}.",
         "",
         f"Asked: {code(asked['command'])}, tier {code(asked['tier'])}"
         + (f", filter {code(asked['filter'])}" if asked["filter"] else "")
         + f" on {code(view.processor)}; exit code {view.exit_code}.",
+        "",
+        f"Environment: {code(view.pin)}",
+        *(f"- {code(line, 400)}" for line in pin["differences"][:_MOST_FINDINGS]),
+        *_rest(_MOST_FINDINGS, pin["differences"]),
     ]
     blocks = [
         head,

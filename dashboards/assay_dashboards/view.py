@@ -151,6 +151,20 @@ class View:
         return "Empty" if not self.records else HEADLINE[self.exit_code]
 
     @cached_property
+    def pin(self) -> str:
+        """Whether the run's environment was the pinned one."""
+        pin = self.run["pin"]
+        file = f"ci/pins/{pin['platform']}.toml"
+        what = [line.partition(":")[0] for line in pin["differences"]]
+        said = {
+            "pinned": f"pinned, as {file} says",
+            "mismatched": f"mismatched: differs from {file} in {', '.join(what)}",
+            "unpinned": f"unpinned: there is no {file}",
+            "unknown": "unknown: the run is older than pins",
+        }[pin["state"]]
+        return said + (f"; unknown then and now: {', '.join(pin['unknown'])}" if pin["unknown"] else "")
+
+    @cached_property
     def findings(self) -> list:
         """run.json's findings, then what does not add up in the folder itself."""
         found = [(finding["kind"], finding["text"]) for finding in self.run["findings"]] + list(self._notes)

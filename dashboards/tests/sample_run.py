@@ -106,6 +106,7 @@ def run_json(records, **changes):
             {"path": "/usr/lib/libopenblas.so.0", "version": "0.3.21", "build_id": "0badcafe", "modules": ["gemm.so"]},
         ],
         "kernels": [kernel_entry()], "findings": [],
+        "pin": {"platform": "avx512-t2-0a1b2c3d", "state": "pinned", "differences": [], "unknown": []},
         "tables": {
             "checks": [{"check": c, "verdict": v, "meaning": f"what {c} asks"} for c, v in CHECKS],
             "verdicts": [{"verdict": v, "exit_code": e, "meaning": f"what {v} means"} for v, e in VERDICTS],

@@ -45,7 +45,8 @@ def selftest_json(faults, **changes):
     checks = dict.fromkeys([check for check, _ in CHECKS] + [c for f in faults for c in f["checks"]])
     value = {
         "schema": SCHEMA, "device": "cpu", "tier": "ci", "finished": "2025-01-01T10:00:00Z",
-        "environment": {"cpu.model": "Example CPU"}, "whole": True, "smoke_first": False, "exit_code": 0,
+        "environment": {"cpu.model": "Example CPU"}, "libraries": {"libm": "version 6 (build-id ab)"},
+        "whole": True, "smoke_first": False, "exit_code": 0,
         "targets": {"killed": 0.99, "precision": 0.95, "in_smoke": 0.9}, "shortfalls": [],
         "all": _row(faults), "precision": _row([f for f in faults if f["precision"]]),
         "families": {n: _row([f for f in faults if f["family"] == n]) for n in {f["family"] for f in faults}},

@@ -149,6 +149,14 @@ def test_bad_run_json_names_the_key(tmp_path):
     assert "run.json: kernels[0].contract.arithmetic.split_k: not an integer" in refusal(tmp_path)
 
 
+def test_a_pin_is_in_a_state_that_there_is(tmp_path):
+    pin = {"platform": "x", "state": "pined", "differences": [], "unknown": []}
+    write_run(tmp_path, [record()], pin=pin)
+    assert "run.json: pin.state: 'pined' is not one of pinned, mismatched" in refusal(tmp_path)
+    write_run(tmp_path, [record()], pin=pin | {"state": "pinned", "differences": "none"})
+    assert "run.json: pin.differences: not an array" in refusal(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["run.json", "records.jsonl"])
 def test_the_command_says_one_line_and_4(tmp_path, capsys, name):
     write_run(tmp_path, [record()])

@@ -91,6 +91,39 @@ def test_cases_left_out_are_told(tmp_path):
     assert "Left out" not in summary(view_of(tmp_path, [record()]))
 
 
+def test_the_headline_says_whether_the_environment_was_pinned(tmp_path):
+    lines = ["libm: pinned version 6 (build-id <ab>), found version 6 (build-id cd); install it"]
+    pin = {"platform": "avx2-t2-0a1b2c3d", "state": "mismatched", "differences": lines, "unknown": ["cpu.microcode"]}
+    says = {
+        "pinned": "pinned, as ci/pins/avx2-t2-0a1b2c3d.toml says; unknown then and now: cpu.microcode",
+        "mismatched": "mismatched: differs from ci/pins/avx2-t2-0a1b2c3d.toml in libm; unknown then",
+        "unpinned": "unpinned: there is no ci/pins/avx2-t2-0a1b2c3d.toml",
+    }
+    for state, said in says.items():
+        differences = lines if state == "mismatched" else []
+        files = report(tmp_path / state, [record()], pin=pin | {"state": state, "differences": differences})
+        header = files["index.html"][: files["index.html"].index("</header>")]
+        assert f"environment {state}</span>" in header
+        assert said in Page(files["index.html"]).said
+        heading = files["summary.md"].splitlines()[0]
+        assert heading == "## Assay: Pass" + ("" if state == "pinned" else f", environment {state}")
+        assert f"Environment: `{said}" in files["summary.md"]
+        assert json.loads(files["benchmark.json"])["context"]["assay_pin"]["state"] == state
+        for text in (Page(files["index.html"]).said, files["summary.md"]):
+            assert (lines[0] in text) == (state == "mismatched")
+    assert "differs from its pin" not in report(tmp_path / "one", [record()])["index.html"]
+
+
+def test_of_a_run_from_before_there_were_pins_none_is_claimed(tmp_path):
+    write_run(tmp_path, [record()])
+    value = json.loads((tmp_path / "run.json").read_text("utf-8"))
+    del value["pin"]
+    (tmp_path / "run.json").write_text(json.dumps(value), "utf-8")
+    view = View(load(tmp_path))
+    assert view.pin == "unknown: the run is older than pins"
+    assert summary(view).startswith("## Assay: Pass, environment unknown\n")
+
+
 def test_grid_counts_every_outcome(tmp_path):
     records = [record(f"gemm/simd:m={i}") for i in range(3)]
     records.append(record("gemm/simd:m=9", "wrong", "accuracy", "y[0]"))
@@ -141,6 +174,7 @@ def hostile_run(folder):
         findings=[{"kind": HOSTILE, "text": HOSTILE}],
         left_out=[{"kernel": HOSTILE, "cases": 2, "judged_by": HOSTILE, "reason": HOSTILE}],
         environment={HOSTILE: HOSTILE, "cpu.model": HOSTILE, "cpu.cores": HOSTILE},
+        pin={"platform": HOSTILE, "state": "mismatched", "differences": [HOSTILE], "unknown": [HOSTILE]},
         libraries=[{"path": HOSTILE, "version": HOSTILE, "build_id": HOSTILE}],
         asked={"command": HOSTILE, "tier": HOSTILE, "filter": HOSTILE, "shard": HOSTILE, "argv": [HOSTILE]},
     )

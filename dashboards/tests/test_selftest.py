@@ -136,6 +136,30 @@ def test_an_earlier_selftest_stands_beside_the_last(tmp_path):
     assert "before: " not in said(page_of(last))
 
 
+def test_an_earlier_selftest_of_another_environment_is_said_to_be_one(tmp_path):
+    then = {"cpu.model": "Older CPU", "cpu.cores": "2", "os.kernel": "6.1", "telemetry.steal_percent": "1"}
+    now = {"cpu.model": "Example CPU", "cpu.cores": "2", "build.compiler": "g++", "telemetry.steal_percent": "2"}
+    write_selftest(tmp_path / "first", environment=then, libraries={"libm": "version 6 (build-id aa)", "libx": "1"})
+    last = write_selftest(tmp_path / "last", environment=now, libraries={"libm": "version 6 (build-id ab)"})
+    assert read_selftest(last, tmp_path / "first").changes == [
+        "cpu.model: Older CPU before, Example CPU now",
+        "not known before: build.compiler",
+        "not known now: os.kernel",
+        "libm: version 6 (build-id aa) before, version 6 (build-id ab) now",
+    ]
+    heading = "The earlier selftest was of another environment"
+    text = said(page_of(last, "--before", tmp_path / "first"))
+    assert f"{heading} (4) cpu.model: Older CPU before, Example CPU now" in text
+    assert read_selftest(last, last).changes == []
+    assert heading not in said(page_of(last, "--before", last))
+    assert heading not in said(page_of(last))
+    old = json.loads((tmp_path / "first" / "selftest.json").read_text("utf-8"))
+    del old["libraries"]  # nobody kept them
+    old["environment"] = now
+    (tmp_path / "first" / "selftest.json").write_text(json.dumps(old), "utf-8")
+    assert read_selftest(last, tmp_path / "first").changes == ["libraries: not known before"]
+
+
 def test_what_does_not_compare_is_refused(tmp_path):
     write_selftest(tmp_path / "first", tier="smoke")
     says = refusal(write_selftest(tmp_path / "last"), tmp_path / "first")
@@ -160,6 +184,7 @@ def test_hostile_text_stays_text(tmp_path):
         [bad, survivor],
         finished=HOSTILE,
         environment={HOSTILE: HOSTILE, "cpu.model": HOSTILE},
+        libraries={HOSTILE: HOSTILE},
         not_judged={HOSTILE: HOSTILE},
         beyond_this_machine={HOSTILE: HOSTILE},
         shortfalls=[HOSTILE],
