@@ -117,7 +117,7 @@ def test_without_a_base_it_judges_itself(tree):
 @pytest.mark.parametrize("file", ["kernels/gemm/simd.cpp", "harness/tests/a_test.cpp", "harness/README.md"])
 def test_a_change_of_what_does_not_judge_needs_no_other_harness(tree, file):
     write(tree, {file: "two\n"})
-    assert ran(tree, "--base-ref", "HEAD") == by_itself(tree)
+    assert ran(tree, "--base", "HEAD") == by_itself(tree)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_a_change_of_what_does_not_judge_needs_no_other_harness(tree, file):
 )
 def test_an_edited_harness_does_not_judge_its_own_change(tree, file, text):
     write(tree, {file: text})
-    assert ran(tree, "--base-ref", "HEAD") == by_base(tree)
+    assert ran(tree, "--base", "HEAD") == by_base(tree)
     assert (tree / BASE / "harness/check/accuracy.cpp").read_text() == "strict\n"
-    assert ran(tree, "--base-ref=HEAD") == by_base(tree)
+    assert ran(tree, "--base=HEAD") == by_base(tree)
 
 
 def test_a_removed_file_of_the_harness_counts(tree):
     (tree / "harness/check/accuracy.cpp").unlink()
-    assert ran(tree, "--base-ref", "HEAD") == by_base(tree)
+    assert ran(tree, "--base", "HEAD") == by_base(tree)
 
 
 def test_a_checkout_will_do_as_base(tree, tmp_path):
@@ -156,31 +156,31 @@ def test_a_checkout_will_do_as_base(tree, tmp_path):
 )
 def test_a_base_that_does_not_understand_the_change_cannot_judge_it(tree, file, text):
     write(tree, {file: text, "harness/check/accuracy.cpp": "lax\n"})
-    assert ran(tree, "--base-ref", "HEAD") == by_itself(tree)
+    assert ran(tree, "--base", "HEAD") == by_itself(tree)
 
 
 def test_approved_findings_put_the_trees_own_harness_in_force(tree):
     write(tree, {"harness/check/accuracy.cpp": "lax\n"})
-    assert ran(tree, "--approve-findings", "--base-ref", "HEAD") == by_itself(tree, "--approve-findings")
+    assert ran(tree, "--approve-findings", "--base", "HEAD") == by_itself(tree, "--approve-findings")
 
 
 def test_the_base_is_unpacked_once_and_again_for_another_commit(tree):
-    ran(tree, "--base-ref", "HEAD")
+    ran(tree, "--base", "HEAD")
     kept = tree / BASE / "harness/check/accuracy.cpp"
     before = kept.stat().st_mtime_ns
-    ran(tree, "--base-ref", "HEAD")
+    ran(tree, "--base", "HEAD")
     assert kept.stat().st_mtime_ns == before
     write(tree, {"harness/check/accuracy.cpp": "stricter\n"})
     git(tree, "commit", "-qam", "next")
-    ran(tree, "--base-ref", "HEAD")
+    ran(tree, "--base", "HEAD")
     assert kept.read_text() == "stricter\n"
 
 
 @pytest.mark.parametrize("ref", ["no-such-ref", "--output=/tmp/x"])
 def test_a_ref_that_is_none_is_one_line(tree, ref):
-    end = gate(tree, "--base-ref", ref)
+    end = gate(tree, "--base", ref)
     assert end.returncode == 4
-    assert end.stderr == f"gate: --base-ref {ref}: git does not know it\n"
+    assert end.stderr == f"gate: --base {ref}: there is no such folder, and git does not know it\n"
 
 
 def test_a_base_that_does_not_build_is_no_verdict(tree):
@@ -189,7 +189,7 @@ def test_a_base_that_does_not_build_is_no_verdict(tree):
     ninja.write_text('#!/bin/sh\ncase $2 in build-base/*) exit 1 ;; esac\nexec "$0".real "$@"\n')
     (ninja.parent / "ninja.real").write_text("#!/bin/sh\n" + STAND_INS["ninja"])
     (ninja.parent / "ninja.real").chmod(0o755)
-    end = gate(tree, "--base-ref", "HEAD")
+    end = gate(tree, "--base", "HEAD")
     assert end.returncode == 4
     assert "ran " not in end.stdout
     assert "the build of the base failed" in end.stderr
@@ -197,7 +197,7 @@ def test_a_base_that_does_not_build_is_no_verdict(tree):
 
 def test_a_base_that_cannot_be_unpacked_is_no_verdict(tree):
     (tree / "build-base").write_text("not a folder\n")
-    end = gate(tree, "--base-ref", "HEAD")
+    end = gate(tree, "--base", "HEAD")
     assert end.returncode == 4
     assert "ran " not in end.stdout
 
@@ -367,9 +367,8 @@ def test_a_build_that_fails_leaves_no_link(tree):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--base"], "--base needs a folder"),
-        (["--base", "no/such"], "--base no/such: there is no such folder"),
-        (["--base-ref"], "--base-ref needs a ref"),
+        (["--base", "no/such"], "--base no/such: there is no such folder, and git does not know it"),
+        (["--base"], "--base needs a folder or a git ref"),
     ],
 )
 def test_an_error_of_use_is_one_line_and_no_verdict(tree, arguments, line):

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/progress.h"
 #include "gate/fingerprints.h"
@@ -36,6 +37,39 @@ void print_findings(const Conclusion& conclusion, const Palette& palette, const 
     first = false;
     fmt::print("  {}: {}\n", finding.kind, finding.text);
   }
+}
+
+std::string listed(const std::vector<NotCompared>& all, const char* heading) {
+  std::string text;
+  for (const NotCompared& one : all) text += fmt::format("  {}: {}: {}\n", heading, one.what, one.why);
+  return text;
+}
+
+// One line a case that is not as it was, after a line that counts; then what was not measured, and why.
+std::string comparison_text(const Comparison& comparison) {
+  if (!comparison.invalid.empty()) return fmt::format("latency: invalid: {}\n", comparison.invalid);
+  std::map<LatencyOutcome, size_t> counts;
+  for (const CaseResult& one : comparison.result.cases) ++counts[worst_outcome(one)];
+  std::string text = fmt::format("latency: {} cases", comparison.result.cases.size());
+  for (const auto& [outcome, count] : counts) text += fmt::format(", {} {}", count, word_of(outcome));
+  text += fmt::format("; {} blocks, {}\n", comparison.blocks, print_duration(comparison.seconds));
+  for (const CaseResult& one : comparison.result.cases) {
+    const LatencyOutcome worst = worst_outcome(one);
+    if (worst == LatencyOutcome::pass || worst == LatencyOutcome::not_gated) continue;
+    for (const LatencyMetric metric : kLatencyMetrics) {
+      const PairResult& pair = one.pairs[static_cast<size_t>(metric)];
+      if (pair.outcome == LatencyOutcome::pass || pair.outcome == LatencyOutcome::not_gated) continue;
+      text += fmt::format("  {:<12} {}  {}: {}\n", word_of(pair.outcome), one.id, word_of(metric), pair.reason);
+    }
+  }
+  for (const ChangedSelection& one : comparison.selections) {
+    text += fmt::format("  dispatch     {}: {}\n", one.kernel_id, one.what);
+  }
+  for (const Finding& finding : comparison.result.findings) {
+    text += fmt::format("  {}: {}\n", finding.kind, finding.text);
+  }
+  return text + listed(comparison.compared.unchanged, "unchanged") +
+         listed(comparison.compared.left_out, "no latency verdict");
 }
 
 }  // namespace
@@ -89,6 +123,7 @@ void print_text(const Conclusion& conclusion, bool explain) {
   if (conclusion.budget_seconds > 0 && conclusion.wall_seconds > conclusion.budget_seconds) {
     fmt::print("over the tier's budget of {}\n", print_duration(conclusion.budget_seconds));
   }
+  if (conclusion.comparison) fmt::print("\n{}", comparison_text(*conclusion.comparison));
   if (conclusion.fuzz) fmt::print("{}\n", fuzz_text(*conclusion.fuzz));
   fmt::print("environment: {}\n", label_text(conclusion.pin));
   for (const std::string& line : conclusion.pin.differences) {
@@ -164,6 +199,7 @@ void print_json(const Conclusion& conclusion) {
                         {"keys_beyond_listed", fuzz.keys_beyond_listed},
                         {"found", conclusion.found}};
   }
+  if (conclusion.comparison) document["latency"] = to_json(*conclusion.comparison);
   fmt::print("{}\n", assay::print_json(document, 1));
 }
 

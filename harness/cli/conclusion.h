@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/comparison.h"
 #include "gate/fuzz.h"
 #include "record/fingerprint.h"
 #include "record/record.h"
@@ -19,8 +20,9 @@ struct Conclusion {
   std::vector<Finding> findings;
   std::vector<LeftOut> left_out;
   std::vector<Fingerprint> fingerprints;
-  std::optional<FuzzSummary> fuzz;  // of a run whose cases were drawn
-  int64_t found = 0;                // cases that it left to be stored
+  std::optional<FuzzSummary> fuzz;       // of a run whose cases were drawn
+  int64_t found = 0;                     // cases that it left to be stored
+  std::optional<Comparison> comparison;  // of latencies, with a base
   PinLabel pin;
   bool findings_approved = false;
   int exit_code = 0;

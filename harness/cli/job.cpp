@@ -25,8 +25,7 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
   if (options.device != Options{}.device) arguments += " --device " + options.device;
   if (!options.sanitizer.empty()) arguments += " --sanitizer " + options.sanitizer;
   if (options.threads != Options{}.threads) arguments += " --threads " + std::to_string(options.threads);
-  if (!options.base.empty()) arguments += " --base " + shell_quoted(options.base.string());
-  if (!options.base_ref.empty()) arguments += " --base-ref " + shell_quoted(options.base_ref);
+  if (!options.base.empty()) arguments += " --base " + shell_quoted(options.base);
   if (options.approve_findings) arguments += " --approve-findings";
   return arguments;
 }

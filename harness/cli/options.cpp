@@ -40,8 +40,8 @@ void add_flags(CLI::App& app, unsigned groups, Options& o, Texts& texts) {
         ->check(CLI::Range(1, 256));
   }
   if (groups & kBase) {
-    auto* base = app.add_option("--base", o.base, "checkout of the base: its policy and goldens judge the change");
-    app.add_option("--base-ref", o.base_ref, "the same, from a git ref")->excludes(base);
+    app.add_option("--base", o.base,
+                   "git ref of the base, or folder of a checkout of it: its policy and goldens judge the change");
     app.add_flag("--approve-findings", o.approve_findings,
                  "the owner has seen the findings: the tree's own policy and goldens apply, findings do not fail");
   }
@@ -144,9 +144,22 @@ Options parse_options(const std::vector<std::string>& arguments) {
                     "cases that are drawn, in place of the tier's, for so long or so many: 60s, 10m, 200cases");
   check->add_option("--seed", o.seed, "of the draws of --fuzz; default: another each time, which is printed")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 62));
-  command("bench", "latency of the tier's bench cases, each checked first", running);
+  CLI::App* bench = command("bench", "latency of the tier's bench cases, each checked first", running);
+  bench
+      ->add_option(
+          "--blocks", o.blocks,
+          "then as many blocks of four processes each, as the gate of latencies measures them, into blocks.jsonl")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   CLI::App* gate = command("gate", "check and bench, findings against a base, and the report", running);
   gate->add_flag("--no-report", o.no_report, "do not write the report");
+  gate->add_flag("--unpinned", o.unpinned,
+                 "compare latencies with --base though the environment is not the pinned one; the run says so");
+  gate->add_flag("--no-latency", o.no_latency, "with --base: do not compare latencies with it");
+  gate->add_flag("--no-skip", o.no_skip, "compare the latency of kernels whose machine code is the base's, too");
+  gate->add_option(
+          "--base-modules", o.base_modules,
+          "folder of the base's kernel modules, with which those of this run are compared; nothing is built then")
+      ->check(CLI::ExistingDirectory);
   gate->add_option(
           "--history", o.history,
           "folder of earlier runs, in which stale known issues show; default runs/ of the tree, none with a base")

@@ -33,11 +33,14 @@ struct Options {
   std::vector<std::filesystem::path> modules;  // given one by one; empty: all of modules_folder
   std::filesystem::path modules_folder;        // empty: the build's own
   std::filesystem::path root;                  // of the source tree
-  std::filesystem::path base;
-  std::string base_ref;
+  std::string base;                            // a folder, or a git ref
   bool approve_findings = false;
   bool no_report = false;
-  std::filesystem::path history;  // earlier runs, for what only many of them show
+  bool no_latency = false;             // of a gate against a base: correctness and findings alone
+  bool no_skip = false;                // time kernels whose code is the same in both arms, too
+  std::filesystem::path base_modules;  // of the base, built by somebody; empty: ci/arm builds both arms
+  int64_t blocks = 0;                  // of bench: to be recorded, both arms being this build
+  std::filesystem::path history;       // earlier runs, for what only many of them show
   bool explain = false;
 
   bool list_cases = false, list_checks = false, list_verdicts = false, list_contracts = false;

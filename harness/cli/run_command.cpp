@@ -12,6 +12,7 @@
 #include "cli/fuzz_run.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
+#include "cli/latency.h"
 #include "cli/loaded.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
@@ -220,6 +221,18 @@ int64_t keep_found(const Setting& setting, const Goldens& goldens, const fs::pat
   return static_cast<int64_t>(found.size());
 }
 
+// Blocks of latency, where the run is asked for any. False when it was stopped.
+bool add_latencies(const Setting& setting, Conclusion& conclusion) {
+  const Judged judged{&setting.options, &setting.trees,      &setting.policy, &setting.plan,
+                      &setting.loaded,  &conclusion.records, &conclusion.pin, conclusion.run};
+  if (setting.options.blocks > 0) return record_own_blocks(judged);
+  if (!compares_latencies(setting.options)) return true;
+  conclusion.comparison = compare_with_base(judged);
+  if (!conclusion.comparison) return false;
+  conclusion.exit_code = combine_exit_codes(conclusion.exit_code, conclusion.comparison->result.exit_code);
+  return true;
+}
+
 void add_report(const Setting& setting, Conclusion& conclusion) {
   const Report report = write_report(setting.trees.root, conclusion.run);
   conclusion.report = report.page;
@@ -285,6 +298,11 @@ int run_command(const Options& given) {
   if (fuzz) {
     conclusion.fuzz = fuzz->summary();
     conclusion.found = keep_found(setting, goldens, out, conclusion.records);
+  }
+  if (!add_latencies(setting, conclusion)) {
+    fmt::print(stderr, "assay: stopped with all cases judged and latencies in part; continue with: {} {} --resume {}\n",
+               shell_word(options.program), options.command, shell_quoted(out.string()));
+    return 128 + interrupt_signal();
   }
   run.planned = static_cast<int64_t>(setting.plan.cases.size());
   run.recorded = recorded;

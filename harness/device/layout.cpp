@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/draw.h"
 #include "core/error.h"
 
 namespace assay {
@@ -12,6 +13,8 @@ namespace {
 
 // Half of what a mapping can address. Sizes beyond it would wrap around further on.
 constexpr double kLargest = 0x1p39;
+
+constexpr uint64_t kCacheLine = 64, kScattered = 4096;  // bytes
 
 void require_addressable(const TensorSpec& tensor) {
   double bytes = static_cast<double>(size_of(tensor.dtype)), span = 1;
@@ -51,19 +54,23 @@ Region place_region(uint64_t bytes, uint64_t alignment, uint64_t byte_offset, ui
 }
 
 Layout lay_out(const std::vector<TensorSpec>& tensors, uint64_t alignment, int64_t offset_elements, Place place,
-               const Workspace& workspace, uint64_t granularity) {
+               const Workspace& workspace, uint64_t granularity, uint64_t scatter) {
   Layout layout;
-  const auto add = [&layout](const Region& region) {
+  Draw draw(scatter);
+  const auto add = [&](uint64_t bytes, uint64_t aligned, uint64_t byte_offset, uint64_t element) {
+    const uint64_t drawn = scatter == 0 ? 0 : static_cast<uint64_t>(draw.below(kScattered / kCacheLine));
+    Region region = place_region(bytes + drawn * kCacheLine, aligned, byte_offset, element, place, granularity);
+    region.bytes = bytes;
     layout.total += region.length;
     layout.regions.push_back(region);
   };
   for (const TensorSpec& tensor : tensors) {
     require_addressable(tensor);
     const uint64_t element = size_of(tensor.dtype);
-    add(place_region(static_cast<uint64_t>(tensor.span_elements()) * element, std::max<uint64_t>(alignment, element),
-                     static_cast<uint64_t>(offset_elements) * element, element, place, granularity));
+    add(static_cast<uint64_t>(tensor.span_elements()) * element, std::max<uint64_t>(alignment, element),
+        static_cast<uint64_t>(offset_elements) * element, element);
   }
-  add(place_region(workspace.bytes, std::max<uint64_t>(workspace.alignment, 1), 0, 1, place, granularity));
+  add(workspace.bytes, std::max<uint64_t>(workspace.alignment, 1), 0, 1);
   if (layout.total > static_cast<uint64_t>(kLargest)) {
     throw Error("the case needs " + std::to_string(layout.total) + " bytes, more than can be addressed");
   }

@@ -40,7 +40,9 @@ Region place_region(uint64_t bytes, uint64_t alignment, uint64_t byte_offset, ui
                     uint64_t granularity = page_size());
 
 // One region a tensor, then one for the workspace. `alignment` is what the contract asks of every tensor (0: the
-// element's own size).
+// element's own size). `scatter`, where it is not 0, draws how far each buffer lies from where `place` says, a multiple
+// of 64 bytes below 4096 (and of the alignment): how buffers share cache sets and pages with each other differs from
+// one timing process to the next.
 struct Workspace {
   uint64_t bytes = 0;
   uint64_t alignment = 1;
@@ -51,6 +53,6 @@ struct Layout {
   uint64_t total = 0;  // bytes of memory needed
 };
 Layout lay_out(const std::vector<TensorSpec>& tensors, uint64_t alignment, int64_t offset_elements, Place place,
-               const Workspace& workspace, uint64_t granularity = page_size());
+               const Workspace& workspace, uint64_t granularity = page_size(), uint64_t scatter = 0);
 
 }  // namespace assay

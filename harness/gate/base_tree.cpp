@@ -16,6 +16,11 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
+BaseTree BaseTree::named(const fs::path& root, const std::string& name) {
+  std::error_code error;
+  return fs::is_directory(name, error) ? folder(fs::absolute(name)) : ref(root, name);
+}
+
 BaseTree BaseTree::folder(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path / "ci" / "policy" / "policy.toml", error)) {
@@ -34,12 +39,13 @@ BaseTree BaseTree::ref(const fs::path& root, const std::string& ref) {
   const ProgramEnd read = run_program(
       {"git", "-C", root.string(), "archive", "--format=tar", "--output=" + archive, "--end-of-options", ref});
   if (read.status != 0) {
-    throw UsageError("--base-ref " + ref + ": git cannot read it in " + root.string() + ": " + first_line(read.output));
+    throw UsageError("--base " + ref + ": no such folder, and git cannot read it in " + root.string() + ": " +
+                     first_line(read.output));
   }
   const ProgramEnd unpacked = run_program({"tar", "-xf", archive, "-C", tree.path_.string()});
   if (unpacked.status != 0) throw Error("cannot unpack the base ref: " + first_line(unpacked.output));
   if (!fs::exists(tree.path_ / "ci" / "policy" / "policy.toml")) {
-    throw UsageError("--base-ref " + ref + ": has no ci/policy/policy.toml");
+    throw UsageError("--base " + ref + ": has no ci/policy/policy.toml");
   }
   return tree;
 }

@@ -9,6 +9,9 @@ namespace assay {
 
 class BaseTree {
  public:
+  // As --base names it: the folder of a checkout, where there is a folder of that name, else a ref of the repository at
+  // `root`.
+  static BaseTree named(const std::filesystem::path& root, const std::string& name);
   // A checkout that is already there. Throws UsageError when it is not one.
   static BaseTree folder(const std::filesystem::path& path);
   // Reads `ref` of the repository at `root` into a temporary folder, removed again with this object.

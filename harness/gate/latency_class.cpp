@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 double error_of_one_block(std::span<const double> deltas) {
   constexpr double kConfidence = 0.95, kNormalQuantile = 1.6448536269514722;
   const auto used = deltas.first(std::min<size_t>(deltas.size(), SignedRank::kMostBlocks));
-  const Interval bounds = SignedRank(used).bounds(kConfidence);
+  const ConfidenceInterval bounds = SignedRank(used).bounds(kConfidence);
   const double blocks = static_cast<double>(used.size());
   return (bounds.upper - bounds.lower) / (2 * kNormalQuantile) * std::sqrt(blocks);
 }

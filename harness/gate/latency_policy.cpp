@@ -56,6 +56,7 @@ LatencyPolicy read_latency_policy(TomlTable table) {
   std::vector<std::string> keys{"alpha",      "confidence",   "screens",       "looks",         "spends",
                                 "void_share", "tail_samples", "prior_freedom", "margin_errors", "margin_blocks"};
   for (const LatencyMetric metric : kLatencyMetrics) keys.emplace_back(word_of(metric));
+  keys.insert(keys.end(), {"voids", "samples"});
   table.allow(keys);
   LatencyPolicy policy;
   policy.alpha = fraction(table, "alpha");
@@ -76,6 +77,13 @@ LatencyPolicy read_latency_policy(TomlTable table) {
     margin = fraction(changes, "margin");
     if (margin <= least) changes.fail("margin", "must be more than `least`");
   }
+  TomlTable voids = table.table("voids");
+  voids.allow({"steal", "foreign", "sentinel"});
+  policy.voids = {fraction(voids, "steal"), fraction(voids, "foreign"), fraction(voids, "sentinel")};
+  TomlTable samples = table.table("samples");
+  samples.allow({"warm", "cold", "seconds"});
+  policy.samples = {count_between(samples, "warm", 1, 100'000), count_between(samples, "cold", 1, 100'000),
+                    samples.positive("seconds")};
   return policy;
 }
 

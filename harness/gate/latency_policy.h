@@ -26,6 +26,15 @@ struct LatencyPolicy {
     double margin = 0;  // what it must not reach, at `confidence`, to pass; of a class that is too noisy it is more
   };
   PerMetric<Changes> changes;  // 0.02: 2 % slower (p50, p90), or 2 more of 100 samples (tail)
+  struct Voids {
+    double steal = 0;     // most of the processor time there was that the host may have taken, as a fraction
+    double foreign = 0;   // most of it that processes other than ours may have used
+    double sentinel = 0;  // most by which the sentinel may differ between the processes of a block
+  } voids;
+  struct Samples {
+    int64_t warm = 0, cold = 0;  // of a process, at most
+    double seconds = 0;          // and so long, for each
+  } samples;
 };
 
 LatencyPolicy read_latency_policy(TomlTable table);  // throws UsageError

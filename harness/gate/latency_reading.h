@@ -11,11 +11,11 @@ namespace assay {
 
 struct LatencyReading {
   int64_t blocks = 0;
-  double estimate = 0;  // of the delta
-  Interval interval;    // of it, 95 %
-  double upper = 0;     // one-sided bound at the confidence asked for
-  double p_slower = 1;  // p value of "at most Margin::least"
-  double p_faster = 1;  // p value of "at least -Margin::least"
+  double estimate = 0;          // of the delta
+  ConfidenceInterval interval;  // of it, 95 %
+  double upper = 0;             // one-sided bound at the confidence asked for
+  double p_slower = 1;          // p value of "at most Margin::least"
+  double p_faster = 1;          // p value of "at least -Margin::least"
 };
 
 // By the moderated t: the estimate is the mean.

@@ -187,7 +187,7 @@ PerMetric<double> order_bias(const LatencyPolicy& policy, std::span<const Record
 
 std::string shown(const Rate& rate) {
   if (rate.of == 0) return "no samples";
-  const Interval interval = rate.interval();
+  const ConfidenceInterval interval = rate.interval();
   const auto percent = [](double fraction) { return 100 * fraction; };
   return fmt::format("{:.1f} % ({:.1f} to {:.1f})",
                      percent(static_cast<double>(rate.seen) / static_cast<double>(rate.of)), percent(interval.lower),
@@ -239,7 +239,7 @@ CaseBlock replayed(const RecordedBlock& recorded, BlockOrder order, const KnownC
   return block;
 }
 
-Interval Rate::interval() const {
+ConfidenceInterval Rate::interval() const {
   constexpr double kEach = 0.975;
   return {1 - upper_bound_of_rate(of - seen, of, kEach), upper_bound_of_rate(seen, of, kEach)};
 }

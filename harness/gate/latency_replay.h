@@ -45,7 +45,7 @@ CaseBlock replayed(const RecordedBlock& recorded, BlockOrder order, const KnownC
 
 struct Rate {
   int64_t seen = 0, of = 0;
-  Interval interval() const;  // 95 %, Clopper and Pearson (1934)
+  ConfidenceInterval interval() const;  // 95 %, Clopper and Pearson (1934)
 };
 
 struct ReplayOptions {

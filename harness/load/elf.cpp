@@ -33,6 +33,7 @@ class Elf {
     std::string_view name;
     std::string_view content;
     uint32_t type;
+    uint64_t flags;
   };
   std::vector<Section> sections() const {
     std::vector<Section> found;
@@ -45,7 +46,8 @@ class Elf {
       const std::string_view rest = strings.substr(section->sh_name);
       const bool has_bytes = section->sh_type != SHT_NOBITS;
       found.push_back({rest.substr(0, rest.find('\0')),
-                       has_bytes ? slice(section->sh_offset, section->sh_size) : std::string_view{}, section->sh_type});
+                       has_bytes ? slice(section->sh_offset, section->sh_size) : std::string_view{}, section->sh_type,
+                       section->sh_flags});
     }
     return found;
   }
@@ -81,6 +83,26 @@ std::string hex(std::string_view bytes) {
   return out;
 }
 
+// xxh64 of the names and contents of the sections for which `counts`; empty when there are none.
+template <class Counts>
+std::string hash_of_sections(const std::filesystem::path& file, const Counts& counts) {
+  const auto elf = Elf::read(file);
+  if (!elf) return {};
+  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(), &XXH64_freeState);
+  XXH64_reset(state.get(), 0);
+  bool any = false;
+  for (const Elf::Section& section : elf->sections()) {
+    if (section.content.empty() || !counts(section)) continue;
+    XXH64_update(state.get(), section.name.data(), section.name.size());
+    XXH64_update(state.get(), section.content.data(), section.content.size());
+    any = true;
+  }
+  if (!any) return {};
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(XXH64_digest(state.get())));
+  return text;
+}
+
 std::string build_id_in(std::string_view notes) {
   Elf64_Nhdr note;
   while (notes.size() >= sizeof note) {
@@ -110,23 +132,35 @@ std::string build_id_of(const std::filesystem::path& file) {
 }
 
 std::string code_hash_of(const std::filesystem::path& file) {
+  return hash_of_sections(file, [](const Elf::Section& section) {
+    const auto starts = [&](std::string_view prefix) { return section.name.starts_with(prefix); };
+    return starts(".text") || starts(".rodata") || starts(".data.rel.ro") || starts(".nv_fatbin");
+  });
+}
+
+std::string image_hash_of(const std::filesystem::path& file) {
+  return hash_of_sections(file, [](const Elf::Section& section) {
+    return (section.flags & SHF_ALLOC) != 0 && section.name != ".note.gnu.build-id";
+  });
+}
+
+std::vector<std::string> imports_of(const std::filesystem::path& file) {
+  std::vector<std::string> names;
   const auto elf = Elf::read(file);
-  if (!elf) return {};
-  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(), &XXH64_freeState);
-  XXH64_reset(state.get(), 0);
-  bool any = false;
-  for (const auto& section : elf->sections()) {
-    const auto starts = [&](std::string_view prefix) { return section.name.substr(0, prefix.size()) == prefix; };
-    if (section.content.empty()) continue;
-    if (!starts(".text") && !starts(".rodata") && !starts(".data.rel.ro") && !starts(".nv_fatbin")) continue;
-    XXH64_update(state.get(), section.name.data(), section.name.size());
-    XXH64_update(state.get(), section.content.data(), section.content.size());
-    any = true;
+  if (!elf) return names;
+  std::string_view symbols, strings;
+  for (const Elf::Section& section : elf->sections()) {
+    if (section.type == SHT_DYNSYM) symbols = section.content;
+    if (section.name == ".dynstr") strings = section.content;
   }
-  if (!any) return {};
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(XXH64_digest(state.get())));
-  return text;
+  for (; symbols.size() >= sizeof(Elf64_Sym); symbols.remove_prefix(sizeof(Elf64_Sym))) {
+    Elf64_Sym symbol;
+    std::memcpy(&symbol, symbols.data(), sizeof symbol);
+    if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0 || symbol.st_name >= strings.size()) continue;
+    const std::string_view rest = strings.substr(symbol.st_name);
+    names.emplace_back(rest.substr(0, rest.find('\0')));
+  }
+  return names;
 }
 
 std::string build_of(const std::filesystem::path& file) {

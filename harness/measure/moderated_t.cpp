@@ -108,7 +108,7 @@ double ModeratedT::p_below(double bound) const {
   return boost::math::cdf(boost::math::students_t(freedom_), (mean_ - bound) / standard_error());
 }
 
-Interval ModeratedT::bounds(double confidence) const {
+ConfidenceInterval ModeratedT::bounds(double confidence) const {
   if (freedom_ <= 0) return {-kInfinity, kInfinity};
   const double width = boost::math::quantile(boost::math::students_t(freedom_), confidence) * standard_error();
   return {mean_ - width, mean_ + width};

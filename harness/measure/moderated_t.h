@@ -13,7 +13,7 @@
 
 namespace assay {
 
-struct Interval {
+struct ConfidenceInterval {
   double lower = 0, upper = 0;
 };
 
@@ -55,7 +55,7 @@ class ModeratedT {
   double p_below(double bound) const;
 
   // One-sided, at that confidence each.
-  Interval bounds(double confidence) const;
+  ConfidenceInterval bounds(double confidence) const;
 
  private:
   double mean_ = 0, deviation_ = 0, freedom_ = 0;

@@ -45,7 +45,7 @@ double SignedRank::estimate() const {
   return (averages_[(n - 1) / 2] + averages_[n / 2]) / 2;
 }
 
-Interval SignedRank::bounds(double confidence) const {
+ConfidenceInterval SignedRank::bounds(double confidence) const {
   // As many averages lie beyond a bound as W is at most, with a probability of 1 - confidence or less.
   int64_t beyond = -1;
   while (p_of(std::ssize(averages_) - (beyond + 1)) <= 1 - confidence) ++beyond;

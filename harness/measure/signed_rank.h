@@ -36,7 +36,7 @@ class SignedRank {
   double estimate() const;
 
   // One-sided, at `confidence` or more each; infinite where so few blocks give none.
-  Interval bounds(double confidence) const;
+  ConfidenceInterval bounds(double confidence) const;
 
  private:
   double p_of(int64_t w) const;  // P(W >= w) where each sign is a fair coin

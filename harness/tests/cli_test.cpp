@@ -75,7 +75,7 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"shrink", kCase, "--module", good, "--seconds", "-1"}, "--seconds"},
       {{"check", "--resume", run}, "run.json"},
       {{"check", "--base", run}, "policy.toml"},
-      {{"check", "--base-ref", "no-such-ref"}, "no-such-ref"},
+      {{"check", "--base", "no-such-ref"}, "no-such-ref"},
       {{"check", "--root", run}, "ci/policy"},
       {{"check", "--modules", run}, "modules folder"},
       {{"check", "--modules", (folder / "empty").string()}, "holds no *.so"},

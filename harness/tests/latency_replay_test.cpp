@@ -157,10 +157,10 @@ TEST(Replay, TooFewBlocksAreRefused) {
 
 TEST(Rate, HasAnInterval) {
   // Nothing seen of n: the upper bound is 1 - 0.025^(1/n).
-  const Interval none = Rate{.seen = 0, .of = 2000}.interval();
+  const ConfidenceInterval none = Rate{.seen = 0, .of = 2000}.interval();
   EXPECT_EQ(none.lower, 0);
   EXPECT_NEAR(none.upper, 1 - std::pow(0.025, 1 / 2000.0), 1e-12);
-  const Interval all = Rate{.seen = 10, .of = 10}.interval();
+  const ConfidenceInterval all = Rate{.seen = 10, .of = 10}.interval();
   EXPECT_NEAR(all.lower, std::pow(0.025, 0.1), 1e-12);
   EXPECT_EQ(all.upper, 1);
   EXPECT_EQ(Rate{}.interval().upper, 1);

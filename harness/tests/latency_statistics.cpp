@@ -20,7 +20,7 @@ Variance variance_from(const json& value) { return {value.at(0).get<double>(), v
 json to_json(const Variance& v) { return {number_to_json(v.value), number_to_json(v.freedom)}; }
 
 json statistic_to_json(const auto& statistic, double bound, double confidence) {
-  const Interval bounds = statistic.bounds(confidence);
+  const ConfidenceInterval bounds = statistic.bounds(confidence);
   return {{"above", statistic.p_above(bound)},
           {"below", statistic.p_below(bound)},
           {"estimate", statistic.estimate()},

@@ -86,7 +86,7 @@ TEST(SignedRank, BoundsAreWhereTheTestTurns) {
   for (const size_t blocks : {5, 6, 12, 24, 48}) {
     const std::vector<double> deltas = some_deltas(blocks, 100 + blocks);
     const SignedRank test(deltas);
-    const Interval bounds = test.bounds(0.95);
+    const ConfidenceInterval bounds = test.bounds(0.95);
     constexpr double kStep = 1e-9;
     EXPECT_LE(test.p_below(bounds.upper + kStep), 0.05);
     EXPECT_GT(test.p_below(bounds.upper - kStep), 0.05);

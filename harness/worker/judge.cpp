@@ -91,6 +91,8 @@ class Judge {
     if (what == "screen") return screen(message);
     if (what == "plan") return plan(message);
     if (what == "sample") return sample(message);
+    if (what == "time") return time(message);
+    if (what == "sentinel") return sentinel();
     if (what == "probe") return probe(message);
     if (what == "libraries") return libraries();
     throw Error("unknown message '" + what + "'");
@@ -272,6 +274,7 @@ class Judge {
     const json answer = trial.time({{"label", c.kernel_id(info.name)},
                                     {"warm", message.at("warm")},
                                     {"cold", message.at("cold")},
+                                    {"around", true},
                                     {"seconds", message.at("seconds")}});
     Record timed;
     const auto keep = [&](const char* metric, const SampleSet& samples) {
@@ -286,6 +289,48 @@ class Judge {
     prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
     keep("prepare", prepare);
     return {{"record", to_json(timed)}};
+  }
+
+  // For the comparison of two arms: nothing is judged, and no module loaded but where it is timed.
+  json time(const json& message) {
+    KernelInfo info;
+    info.module = message.at("module").get<std::string>();
+    info.op = message.at("op");
+    info.name = message.at("kernel");
+    info.contract = contract_from_json(message.at("contract"));
+    const Case c = ops_.parse_case(message.at("case").get<std::string>());
+    const Op& op = ops_.named(info.op);
+    const Trial::Setting setting{
+        .threads = settings_.threads, .offset = c.integer("offset"), .scatter = message.at("scatter")};
+    try {
+      Trial trial(timing_, memory(), laboratory(op, c), info, op, c, setting);
+      if (!trial.refusal().empty()) return {{"refused", trial.refusal()}};
+      trial.map();
+      trial.fill(static_cast<uint64_t>(c.integer("seed")));
+      json metrics = trial.time({{"label", c.kernel_id(info.name)},
+                                 {"warm", message.at("warm")},
+                                 {"cold", message.at("cold")},
+                                 {"around", false},
+                                 {"seconds", message.at("seconds")}});
+      SampleSet prepare;
+      prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
+      metrics["prepare"] = sample_set_to_json(prepare);
+      return {{"metrics", metrics}, {"selection", trial.selection()}};
+    } catch (const ProcessLost& lost) {
+      return {{"failed", std::string("the worker ") + lost.what()}};
+    } catch (const LaunchFailed& failed) {
+      return {{"failed", failed.what()}};
+    } catch (const ContractBroken& broken) {
+      return {{"failed", broken.what()}};
+    }
+  }
+
+  json sentinel() {
+    try {
+      return {{"sentinel", timing_.ask({{"do", "sentinel"}})}};
+    } catch (const ProcessLost& lost) {
+      return {{"failed", std::string("the worker ") + lost.what()}};
+    }
   }
 
   // A correctness worker holds one module, and what it maps may be what that module computes with.

@@ -8,10 +8,12 @@
 #include <optional>
 
 #include "core/error.h"
+#include "measure/summary.h"
 #include "record/json.h"
 #include "record/verdict.h"
 #include "worker/judge.h"
 #include "worker/process.h"
+#include "worker/timing.h"
 
 namespace assay {
 
@@ -148,6 +150,32 @@ void JudgeClient::sample(const KernelInfo& kernel, const Case& c, const SamplePl
   message["seconds"] = plan.seconds_at_most;
   message["samples_folder"] = plan.samples_folder.string();
   record.latency = record_from_json(impl_->ask(message).at("record")).latency;
+}
+
+Timed JudgeClient::time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) {
+  json message = naming("time", kernel, c);
+  message["contract"] = to_json(kernel.contract);
+  message["warm"] = plan.warm_samples;
+  message["cold"] = plan.cold_samples;
+  message["seconds"] = plan.seconds_at_most;
+  message["scatter"] = plan.scatter;
+  const json answer = impl_->ask(message);
+  Timed timed{{}, {}, answer.value("refused", ""), answer.value("failed", "")};
+  if (!answer.contains("metrics")) return timed;
+  timed.selection = answer.at("selection").get<std::map<std::string, std::string>>();
+  for (const auto& [metric, samples] : answer.at("metrics").items()) {
+    timed.metrics[metric] = sample_set_from_json(samples);
+  }
+  return timed;
+}
+
+SentinelTimes JudgeClient::sentinel() {
+  const json answer = impl_->ask({{"do", "sentinel"}});
+  if (answer.contains("failed")) throw Error("the sentinel: " + answer.at("failed").get<std::string>());
+  const auto median_us = [&](const char* work) {
+    return summarize(work, sample_set_from_json(answer.at("sentinel").at(work)), "").p50_us;
+  };
+  return {median_us("compute"), median_us("memory")};
 }
 
 std::vector<LoadedLibrary> JudgeClient::libraries() {

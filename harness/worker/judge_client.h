@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "core/case.h"
 #include "core/contract.h"
 #include "device/device.h"
+#include "measure/sampler.h"
 #include "record/record.h"
 #include "record/run_json.h"
 
@@ -63,6 +65,24 @@ struct SamplePlan {
   int cold_samples = 50;
   double seconds_at_most = 2;            // per metric
   std::filesystem::path samples_folder;  // raw samples are written here, first; names are chosen by the worker
+};
+
+// What to time of a case in one process of an arm; raw samples come back.
+struct TimePlan {
+  int64_t warm_samples = 0;  // at most; 0: that metric is not measured
+  int64_t cold_samples = 0;
+  double seconds_at_most = 0;  // per metric
+  uint64_t scatter = 0;        // where buffers lie (device/layout.h)
+};
+struct Timed {
+  std::map<std::string, SampleSet> metrics;      // "warm", "cold", "first_call", "prepare", ...
+  std::map<std::string, std::string> selection;  // what the plan chose, as its kernel describes it
+  std::string refused;                           // the kernel does not take the case: its reason
+  std::string failed;                            // it took it and there are no samples: how it ended
+};
+// Medians of the sentinel (measure/sentinel.h) in the process that times.
+struct SentinelTimes {
+  double compute_us = 0, memory_us = 0;
 };
 
 struct Probed {
@@ -111,6 +131,12 @@ class JudgeClient {
 
   // Latency of a case whose record passed: fills `record.latency`. Never called for one that did not.
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record);
+
+  // Latency for the comparison of two arms, in one timing process as long as this judge lives: the module is loaded
+  // there at its first case, and nowhere else. Never throws for what a kernel does.
+  Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan);
+  // In the same process. Throws Error when that was lost.
+  SentinelTimes sentinel();
 
   // Libraries the workers of this judge had loaded, seen after their last case.
   std::vector<LoadedLibrary> libraries();

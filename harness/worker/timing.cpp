@@ -12,6 +12,8 @@ using nlohmann::json;
 
 namespace {
 
+bool is_wanted(const json& message, const char* metric) { return message.at(metric).get<int64_t>() > 0; }
+
 SamplerOptions options_for(const json& message, const char* metric) {
   SamplerOptions options;
   options.name = message.at("label").get<std::string>() + " " + metric;
@@ -67,9 +69,13 @@ SampleSet sample_dispatch(const SamplerOptions& options, WorkerDevice& device, c
 
 json time_on_streams(const json& message, WorkerDevice& device, const Buffers& buffers,
                      const std::function<void()>& launch) {
-  json metrics{{"warm", sample_set_to_json(sample_on_gpu(options_for(message, "warm"), device, launch, Caches::warm))},
-               {"cold", sample_set_to_json(sample_on_gpu(options_for(message, "cold"), device, launch, Caches::cold))},
-               {"dispatch", sample_set_to_json(sample_dispatch(options_for(message, "cold"), device, launch))}};
+  json metrics = json::object();
+  for (const auto& [metric, caches] : {std::pair{"warm", Caches::warm}, {"cold", Caches::cold}}) {
+    if (!is_wanted(message, metric)) continue;
+    metrics[metric] = sample_set_to_json(sample_on_gpu(options_for(message, metric), device, launch, caches));
+  }
+  if (!message.at("around")) return metrics;
+  metrics["dispatch"] = sample_set_to_json(sample_dispatch(options_for(message, "cold"), device, launch));
   SamplerOptions around = options_for(message, "cold");
   around.budget_seconds /= 4;  // three metrics that say more of the machine than of the kernel
   if (buffers.workspace > 0) {
@@ -95,12 +101,15 @@ json time_launches(const json& message, WorkerDevice& device, const Buffers& buf
   const int64_t start = now_ns();
   launch_and_wait();
   first.nanoseconds = {now_ns() - start};
-  json metrics;
+  json metrics = json::object();
   if (device.stream() == nullptr) {
-    const SampleSet warm = sample(options_for(message, "warm"), launch_and_wait);
-    const SampleSet cold =
-        sample(options_for(message, "cold"), launch_and_wait, [&] { flush_from_caches(buffers.all); });
-    metrics = {{"warm", sample_set_to_json(warm)}, {"cold", sample_set_to_json(cold)}};
+    if (is_wanted(message, "warm")) {
+      metrics["warm"] = sample_set_to_json(sample(options_for(message, "warm"), launch_and_wait));
+    }
+    if (is_wanted(message, "cold")) {
+      const auto flush = [&] { flush_from_caches(buffers.all); };
+      metrics["cold"] = sample_set_to_json(sample(options_for(message, "cold"), launch_and_wait, flush));
+    }
 #ifdef ASSAY_CUDA
   } else {
     metrics = time_on_streams(message, device, buffers, launch);

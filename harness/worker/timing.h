@@ -19,8 +19,9 @@ struct Buffers {
   size_t workspace = 0;  // bytes
 };
 
-// `message` carries "warm" and "cold" (samples wanted at most), "seconds" (budget of each) and "label". The answer
-// holds one object a metric, as sample_set_to_json writes it. `launch` need not wait for what it queues.
+// `message` carries "warm" and "cold" (samples wanted at most; 0: that metric is not), "around" (whether the metrics of
+// what a caller pays are), "seconds" (budget of each) and "label". The answer holds one object a metric, as
+// sample_set_to_json writes it. `launch` need not wait for what it queues.
 nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, const Buffers& buffers,
                              const std::function<void()>& launch);
 

@@ -53,7 +53,7 @@ void require_memory(uint64_t needed, const Memory& memory) {
 
 Layout layout_of(const std::vector<TensorSpec>& tensors, uint64_t alignment, const Trial::Setting& setting,
                  const Workspace& workspace, const Memory& memory) {
-  return lay_out(tensors, alignment, setting.offset, setting.place, workspace, memory.granularity());
+  return lay_out(tensors, alignment, setting.offset, setting.place, workspace, memory.granularity(), setting.scatter);
 }
 
 json planning(const KernelInfo& kernel, const Case& c, const std::vector<TensorSpec>& tensors, const Layout& layout,

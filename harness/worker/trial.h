@@ -42,7 +42,8 @@ class Trial {
     int threads = 2;
     int64_t offset = 0;  // elements
     Place place = Place::end;
-    int slot = 0;  // where the worker keeps the plan, until another is made there
+    uint64_t scatter = 0;  // of device/layout.h: where within their pages buffers lie
+    int slot = 0;          // where the worker keeps the plan, until another is made there
   };
   // Plans the case. Ask refusal() next. Throws ProcessLost or ContractBroken.
   Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const KernelInfo& kernel, const Op& op, const Case& c,

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "device/worker_device.h"
 #include "load/module.h"
+#include "measure/sentinel.h"
 #include "record/json.h"
 #include "worker/allocations.h"
 #include "worker/channel.h"
@@ -127,6 +128,7 @@ class Worker {
     if (what == "launch") return launch(message);
     if (what == "finish") return finish();
     if (what == "sample") return sample(message);
+    if (what == "sentinel") return sentinel();
     throw Error("unknown message '" + what + "'");
   }
 
@@ -276,6 +278,11 @@ class Worker {
         throw Error(std::string("launch: ") + error);
       }
     });
+  }
+
+  json sentinel() {
+    const SentinelSamples samples = sample_sentinel(device());
+    return {{"compute", sample_set_to_json(samples.compute)}, {"memory", sample_set_to_json(samples.memory)}};
   }
 
   Channel channel_;

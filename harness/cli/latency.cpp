@@ -1,0 +1,192 @@
+#include "cli/latency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "check/hash.h"
+#include "cli/interrupt.h"
+#include "cli/job.h"
+#include "cli/paths.h"
+#include "cli/progress.h"
+#include "core/error.h"
+#include "gate/pin.h"
+#include "load/elf.h"
+#include "record/json_text.h"
+#include "record/run_folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arms {
+  Arm base, change;
+};
+
+// The base is built by the script of the tree whose harness this is.
+Arms arms_of(const Judged& judged) {
+  const Options& options = *judged.options;
+  if (!options.base_modules.empty()) {
+    const fs::path own = module_files(options).front().parent_path();
+    return {arm_of("base", options.base_modules), arm_of("change", own)};
+  }
+  const fs::path script = fs::path(ASSAY_SOURCE_DIR) / "ci" / "arm", out = build_folder() / ("arms-" + options.device);
+  fmt::print(stderr, "assay: building the kernels of base and change at one path\n");
+  return {build_arm("base", script, judged.trees->base->path(), options.device, out / "base"),
+          build_arm("change", script, judged.trees->root, options.device, out / "change")};
+}
+
+Loaded load_arm(const Judged& judged, const Arm& arm, const OpRegistry& ops) {
+  Options options = *judged.options;
+  options.modules.clear();
+  options.modules_folder = arm.modules;
+  const StartJudge start = judge_process(limited(judge_settings(options), *judged.policy));
+  Loaded loaded = load_modules(start, module_files(options), ops);
+  if (!loaded.broken.empty()) throw UsageError("modules of the " + arm.name + ": " + loaded.broken.front());
+  return loaded;
+}
+
+// What tells an arm whose tree has no id: its modules.
+std::string identity_of(const Arm& arm, const std::vector<KernelInfo>& kernels) {
+  if (!arm.tree.empty()) return arm.tree;
+  std::string all;
+  for (const KernelInfo& kernel : kernels) all += image_hash_of(kernel.module);
+  Hasher hasher(0);
+  hasher.add(reinterpret_cast<const std::byte*>(all.data()), all.size());
+  return fmt::format("modules-{:016x}", hasher.digest());
+}
+
+uint64_t fresh_seed() {
+  std::random_device device;
+  return (uint64_t{device()} << 30) ^ device();
+}
+
+// What a comparison draws, and which arms it is of: for one that was interrupted.
+struct Began {
+  uint64_t seed;
+  std::string base, change;
+};
+Began begin(const fs::path& run, const std::string& base, const std::string& change) {
+  const fs::path file = run / "comparison.json";
+  if (fs::exists(file)) {
+    const nlohmann::json began = nlohmann::json::parse(read_whole(file), nullptr, false);
+    if (began.is_discarded() || !began.contains("seed") || began.value("base", "") != base ||
+        began.value("change", "") != change) {
+      throw UsageError(file.string() + ": is of other arms than those built now; begin another run");
+    }
+    return {began.at("seed"), base, change};
+  }
+  const Began now{fresh_seed(), base, change};
+  write_file_atomically(file, print_json({{"seed", now.seed}, {"base", base}, {"change", change}}, 1) + "\n");
+  return now;
+}
+
+// All blocks that the policy's folder keeps; none where there is no such folder.
+std::vector<RecordedBlock> read_calibration(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<RecordedBlock> all;
+  for (const fs::path& file : files) {
+    for (RecordedBlock& block : read_blocks(file)) all.push_back(std::move(block));
+  }
+  return all;
+}
+
+// Where the ledger of a pair lies: beside earlier runs.
+fs::path ledger_file(const Judged& judged, const Began& began) {
+  const Options& options = *judged.options;
+  const fs::path runs = options.history.empty() ? judged.trees->root / "runs" : options.history;
+  return runs / "latency-ledgers" / (began.base + "-" + began.change + "-" + options.device + ".json");
+}
+
+AlphaLedger read_ledger(const fs::path& file, const Began& began) {
+  if (!fs::exists(file)) return {.base = began.base, .change = began.change};
+  const nlohmann::json value = nlohmann::json::parse(read_whole(file), nullptr, false);
+  if (value.is_discarded()) throw UsageError(file.string() + ": is no JSON; remove it to begin anew, and say so");
+  try {
+    return ledger_from_json(value, began.base, began.change);
+  } catch (const UsageError& e) {
+    throw UsageError(file.string() + ": " + e.what());
+  }
+}
+
+ComparisonJob job_of(const Judged& judged, ComparedCases compared, uint64_t seed) {
+  if (!judged.policy->latency) {
+    throw UsageError((judged.policy->folder / "policy.toml").string() +
+                     ": latency: is missing; give the table [latency], or ask with --no-latency");
+  }
+  const LatencyPolicy& policy = *judged.policy->latency;
+  ComparisonJob job;
+  job.compared = std::move(compared);
+  job.policy = policy;
+  job.classes = calibrate(policy, read_calibration(judged.trees->policy() / "latency"));
+  for (ArmCase& one : job.compared.cases) {  // what was calibrated is of the class that it was calibrated in
+    for (const auto& [name, known] : job.classes) {
+      if (known.cases.contains(one.id())) one.latency_class = name;
+    }
+  }
+  job.meter = {.start = timing_process(limited(judge_settings(*judged.options), *judged.policy)),
+               .voids = policy.voids,
+               .samples = policy.samples,
+               .seed = seed};
+  job.folder = judged.run;
+  job.stop_asked = [] { return interrupt_signal() != 0; };
+  job.progress = [](int64_t block, size_t cases) {
+    fmt::print(stderr, "{}block {}, {} cases{}", is_terminal(stderr) ? "\r\033[Klatency: " : "latency: ", block, cases,
+               is_terminal(stderr) ? "" : "\n");
+  };
+  return job;
+}
+
+}  // namespace
+
+bool compares_latencies(const Options& options) {
+  return options.command == "gate" && !options.no_latency && (!options.base.empty() || !options.base_modules.empty());
+}
+
+std::optional<Comparison> compare_with_base(const Judged& judged) {
+  const Options& options = *judged.options;
+  try {
+    require_pinned(*judged.pin, "gate --base: the comparison of latencies", options.unpinned);
+  } catch (const Invalid& e) {
+    Comparison comparison{.invalid = e.what()};
+    comparison.result.exit_code = 3;
+    write_comparison(judged.run, comparison);
+    return comparison;
+  }
+  const OpRegistry ops = make_op_registry();
+  const Arms arms = arms_of(judged);
+  const std::vector<KernelInfo> base = load_arm(judged, arms.base, ops).kernels;
+  const std::vector<KernelInfo> change = load_arm(judged, arms.change, ops).kernels;
+  const Began began = begin(judged.run, identity_of(arms.base, base), identity_of(arms.change, change));
+  ComparisonJob job = job_of(judged,
+                             compared_cases(*judged.plan, *judged.records, pair_up(base, change, options.device),
+                                            options.device, !options.no_skip),
+                             began.seed);
+  const fs::path file = ledger_file(judged, began);
+  job.ledger = read_ledger(file, began);
+  job.save_ledger = [file](const AlphaLedger& ledger) {
+    fs::create_directories(file.parent_path());
+    write_file_atomically(file, print_json(to_json(ledger), 1) + "\n");
+  };
+  return compare_latencies(std::move(job));
+}
+
+bool record_own_blocks(const Judged& judged) {
+  const Options& options = *judged.options;
+  const std::vector<KernelInfo>& own = judged.loaded->kernels;
+  ComparedCases compared =
+      compared_cases(*judged.plan, *judged.records, pair_up(own, own, options.device), options.device, false);
+  if (compared.cases.empty()) throw UsageError("--blocks: no case passed and was timed");
+  const Began began = begin(judged.run, "own", "own");
+  return record_blocks(job_of(judged, std::move(compared), began.seed), options.blocks);
+}
+
+}  // namespace assay

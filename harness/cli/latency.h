@@ -1,0 +1,40 @@
+// The latency half of a gate against a base, and the blocks of a bench: arms, cases and margins are put together here,
+// measured in gate/comparison.h.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/loaded.h"
+#include "cli/options.h"
+#include "cli/trees.h"
+#include "gate/comparison.h"
+#include "gate/policy.h"
+
+namespace assay {
+
+// What the run of a gate has found so far.
+struct Judged {
+  const Options* options;
+  const Trees* trees;
+  const Policy* policy;
+  const Plan* plan;
+  const Loaded* loaded;
+  const std::vector<Record>* records;
+  const PinLabel* pin;
+  std::filesystem::path run;  // its folder
+};
+
+// Whether a run compares latencies: a gate against a base that is not told to leave it.
+bool compares_latencies(const Options& options);
+
+// Nothing when it was stopped. Invalid, and nothing measured, where the environment is not pinned. Throws UsageError
+// when an arm cannot be built or loaded.
+std::optional<Comparison> compare_with_base(const Judged& judged);
+
+// bench --blocks: blocks of the passed cases with this build as both arms. False when it was stopped.
+bool record_own_blocks(const Judged& judged);
+
+}  // namespace assay

@@ -1,0 +1,99 @@
+#include "gate/arms.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "core/error.h"
+#include "gate/program.h"
+#include "load/elf.h"
+#include "record/run_folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names, or what names begin with, of functions that bring in what is not in the module: the environment, files, code.
+constexpr std::array<std::string_view, 18> kReaders{
+    "getenv",  "secure_getenv", "open",   "open64",        "openat",         "fopen",
+    "fopen64", "opendir",       "popen",  "execve",        "execvp",         "posix_spawn",
+    "dlopen",  "dlmopen",       "nvrtc*", "cuModuleLoad*", "cuLibraryLoad*", "_ZNSt13basic_filebuf*"};
+
+bool is_reader(std::string_view name) {
+  return std::any_of(kReaders.begin(), kReaders.end(), [&](std::string_view reader) {
+    return reader.ends_with('*') ? name.starts_with(reader.substr(0, reader.size() - 1)) : name == reader;
+  });
+}
+
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
+}
+
+std::string why_unchanged(const fs::path& base, const fs::path& change) {
+  const std::string hash = image_hash_of(base);
+  if (hash.empty() || hash != image_hash_of(change) || !reads_at_run_time(base).empty()) return {};
+  return "the same machine code and data, " + hash;
+}
+
+}  // namespace
+
+Arm build_arm(const std::string& name, const fs::path& script, const fs::path& tree, const std::string& device,
+              const fs::path& out) {
+  const ProgramEnd end = run_program({script.string(), tree.string(), device, out.string()});
+  if (end.status != 0) {
+    throw UsageError("--base: the " + name +
+                     " cannot be built for the comparison of latencies: " + last_line(end.output));
+  }
+  Arm arm = arm_of(name, out / "modules");
+  arm.tree = last_line(read_whole(out / "tree"));
+  return arm;
+}
+
+Arm arm_of(const std::string& name, const fs::path& modules) {
+  std::error_code error;
+  const auto is_module = [](const fs::directory_entry& entry) { return entry.path().extension() == ".so"; };
+  const fs::directory_iterator files(modules, error);
+  if (error || std::none_of(begin(files), end(files), is_module)) {
+    throw UsageError("modules of the " + name + ": there are none in " + modules.string());
+  }
+  return {name, "", modules};
+}
+
+Pairs pair_up(const std::vector<KernelInfo>& base, const std::vector<KernelInfo>& change, const std::string& target) {
+  const auto by_name = [&](const std::vector<KernelInfo>& kernels) {
+    std::map<std::string, const KernelInfo*> found;
+    for (const KernelInfo& kernel : kernels) {
+      if (kernel.target == target) found[kernel.op + "/" + kernel.name] = &kernel;
+    }
+    return found;
+  };
+  const auto before = by_name(base), now = by_name(change);
+  Pairs pairs;
+  for (const auto& [name, kernel] : before) {
+    const auto other = now.find(name);
+    if (other == now.end()) {
+      pairs.base_alone.push_back(name);
+      continue;
+    }
+    pairs.both[name] = {*kernel, *other->second, why_unchanged(kernel->module, other->second->module)};
+  }
+  for (const auto& [name, unused] : now) {
+    if (!before.contains(name)) pairs.change_alone.push_back(name);
+  }
+  return pairs;
+}
+
+std::string reads_at_run_time(const fs::path& module) {
+  std::set<std::string> readers;
+  for (const std::string& name : imports_of(module)) {
+    if (is_reader(name)) readers.insert(name);
+  }
+  std::string text;
+  for (const std::string& name : readers) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace assay

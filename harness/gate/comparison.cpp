@@ -1,0 +1,340 @@
+#include "gate/comparison.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "record/json_text.h"
+#include "record/run_folder.h"
+#include "record/verdict.h"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBlocksFile = "blocks.jsonl";
+
+// blocks.jsonl, appended to; what lies there already.
+class BlockLog {
+ public:
+  explicit BlockLog(const fs::path& folder) : path_(folder / kBlocksFile) {
+    if (fs::exists(path_)) recorded_ = read_blocks(path_);
+    write();  // without a torn last line
+  }
+  ~BlockLog() { ::close(fd_); }
+  BlockLog(const BlockLog&) = delete;
+  BlockLog& operator=(const BlockLog&) = delete;
+
+  // Those of the numbered block, if it was recorded.
+  std::vector<RecordedBlock> find(int64_t number) const {
+    std::vector<RecordedBlock> found;
+    for (const RecordedBlock& block : recorded_) {
+      if (block.number == number) found.push_back(block);
+    }
+    return found;
+  }
+
+  // Of one that was recorded in part.
+  void forget(int64_t number) {
+    std::erase_if(recorded_, [&](const RecordedBlock& block) { return block.number == number; });
+    write();
+  }
+
+  void append(const std::vector<RecordedBlock>& blocks) {
+    std::string lines;
+    for (const RecordedBlock& block : blocks) lines += line_of(block);
+    for (size_t written = 0; written < lines.size();) {
+      const ssize_t count = ::write(fd_, lines.data() + written, lines.size() - written);
+      ASSAY_SYSTEM(count);
+      written += static_cast<size_t>(count);
+    }
+    ASSAY_SYSTEM(::fdatasync(fd_));
+  }
+
+ private:
+  static std::string line_of(const RecordedBlock& block) { return print_json(to_json(block), -1) + "\n"; }
+
+  void write() {
+    std::string whole;
+    for (const RecordedBlock& block : recorded_) whole += line_of(block);
+    if (fd_ >= 0) ::close(fd_);
+    write_file_atomically(path_, whole);
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    ASSAY_SYSTEM(fd_);
+  }
+
+  fs::path path_;
+  std::vector<RecordedBlock> recorded_;
+  int fd_ = -1;
+};
+
+// A block that was recorded, or one that is measured and recorded now.
+class Blocks {
+ public:
+  explicit Blocks(ComparisonJob& job) : job_(&job), log_(job.folder), meter_(job.meter_settings()) {}
+
+  // Empty when a stop was asked for: what was measured until then may be disturbed by that, and is not recorded.
+  std::vector<RecordedBlock> next(const std::vector<size_t>& wanted) {
+    std::vector<RecordedBlock> block = log_.find(count_);
+    if (!is_begun_with(block, wanted)) {
+      throw UsageError(fmt::format("{}/{}: block {} is of other cases than this comparison asks for; begin another run",
+                                   job_->folder.string(), kBlocksFile, count_));
+    }
+    if (block.size() < wanted.size()) {
+      if (!block.empty()) log_.forget(count_);
+      if (job_->stop_asked()) return {};
+      job_->progress(count_, wanted.size());
+      block = meter_.measure(count_, wanted);
+      if (job_->stop_asked()) return {};
+      log_.append(block);
+    }
+    ++count_;
+    return block;
+  }
+  int64_t count() const { return count_; }
+
+ private:
+  bool is_begun_with(const std::vector<RecordedBlock>& blocks, const std::vector<size_t>& wanted) const {
+    return blocks.size() <= wanted.size() &&
+           std::equal(blocks.begin(), blocks.end(), wanted.begin(), [&](const RecordedBlock& block, size_t i) {
+             return block.case_id == job_->compared.cases[i].id();
+           });
+  }
+
+  ComparisonJob* job_;
+  BlockLog log_;
+  BlockMeter meter_;
+  int64_t count_ = 0;
+};
+
+std::string changes_between(const std::map<std::string, std::string>& base,
+                            const std::map<std::string, std::string>& change) {
+  std::map<std::string, std::pair<std::string, std::string>> values;
+  for (const auto& [key, value] : base) values[key].first = value;
+  for (const auto& [key, value] : change) values[key].second = value;
+  std::string text;
+  for (const auto& [key, pair] : values) {
+    if (pair.first == pair.second) continue;
+    const auto shown = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
+    text += (text.empty() ? "" : ", ") + key + ": " + shown(pair.first) + " -> " + shown(pair.second);
+  }
+  return text;
+}
+
+std::string why_not_timed(const char* arm, const Timed& timed) {
+  if (!timed.refused.empty()) return std::string("the ") + arm + " refuses it: " + timed.refused;
+  if (!timed.failed.empty()) return std::string("of the ") + arm + ": " + timed.failed;
+  return {};
+}
+
+// What the plans of both arms chose; cases that one of them does not take are left out.
+std::vector<ChangedSelection> compare_plans(ComparisonJob& job) {
+  BlockMeter meter(job.meter_settings());
+  const std::map<std::string, Timed> base = meter.planned(false), change = meter.planned(true);
+  std::vector<ChangedSelection> changed;
+  for (const auto& [kernel_id, of_base] : base) {
+    const Timed& of_change = change.at(kernel_id);
+    std::string why = why_not_timed("base", of_base);
+    if (why.empty()) why = why_not_timed("change", of_change);
+    if (!why.empty()) {
+      job.compared.left_out.push_back({kernel_id, why});
+      std::erase_if(job.compared.cases, [&](const ArmCase& one) { return one.kernel_id == kernel_id; });
+      continue;
+    }
+    const std::string what = changes_between(of_base.selection, of_change.selection);
+    if (!what.empty()) changed.push_back({kernel_id, what});
+  }
+  return changed;
+}
+
+// What the gate is told of a block.
+MeasuredCase told_of(const RecordedBlock& block, size_t index, int64_t least_tail_samples) {
+  MeasuredCase told{.index = index};
+  if (block.is_void()) {
+    std::optional<bool> of_change;
+    if (block.void_process >= 0) of_change = is_change(block.block.order, static_cast<size_t>(block.void_process));
+    told.voided = VoidBlock{block.void_why, of_change};
+  } else {
+    told.deltas = block_deltas(block.block, least_tail_samples);
+  }
+  return told;
+}
+
+GatedCase gated(const ComparisonJob& job, const ArmCase& one) {
+  const auto known = job.classes.find(one.latency_class);
+  LatencyClass of;
+  if (known != job.classes.end()) of = known->second;
+  of.name = one.latency_class;
+  return gated_case(job.policy, of, one.id());
+}
+
+json to_json(const std::vector<NotCompared>& all) {
+  json list = json::array();
+  for (const NotCompared& one : all) list.push_back({{"what", one.what}, {"why", one.why}});
+  return list;
+}
+
+json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+json pair_to_json(const CaseResult& of, LatencyMetric metric) {
+  const auto i = static_cast<size_t>(metric);
+  const PairResult& pair = of.pairs[i];
+  const Margin& margin = of.margins[i];
+  return {{"metric", word_of(metric)},
+          {"outcome", word_of(pair.outcome)},
+          {"reason", pair.reason},
+          {"confirmed", pair.confirmed},
+          {"blocks", pair.reading.blocks},
+          {"estimate", number_or_null(pair.reading.estimate)},
+          {"low", number_or_null(pair.reading.interval.lower)},
+          {"high", number_or_null(pair.reading.interval.upper)},
+          {"upper", number_or_null(pair.reading.upper)},
+          {"p_slower", number_or_null(pair.reading.p_slower)},
+          {"p_faster", number_or_null(pair.reading.p_faster)},
+          {"least", margin.least},
+          {"margin", number_or_null(margin.margin)},
+          {"blind", margin.blind},
+          {"note", margin.note}};
+}
+
+}  // namespace
+
+std::string latency_class_of(const std::string& device, const LatencySummary& latency) {
+  const char* how = latency.batch > 1      ? "batched"
+                    : latency.coarse       ? "coarse"
+                    : latency.p50_us < 50  ? "below-50us"
+                    : latency.p50_us < 500 ? "below-500us"
+                                           : "longer";
+  return device + "/" + latency.metric + "/" + how;
+}
+
+ComparedCases compared_cases(const Plan& plan, const std::vector<Record>& records, const Pairs& pairs,
+                             const std::string& device, bool skip) {
+  std::map<std::string, const Record*> by_id;
+  for (const Record& record : records) by_id[record.kernel_id] = &record;
+  ComparedCases compared;
+  std::set<std::string> unchanged;
+  for (const std::string& kernel : pairs.base_alone) compared.left_out.push_back({kernel, "the change has it no more"});
+  for (const std::string& kernel : pairs.change_alone)
+    compared.left_out.push_back({kernel, "the base does not have it"});
+  for (const PlannedCase& planned : plan.cases) {
+    if (!planned.timed) continue;
+    const KernelInfo& kernel = plan.kernel_of(planned);
+    const auto pair = pairs.both.find(kernel.op + "/" + kernel.name);
+    if (pair == pairs.both.end()) continue;
+    if (skip && !pair->second.unchanged.empty()) {
+      if (unchanged.insert(pair->first).second) compared.unchanged.push_back({pair->first, pair->second.unchanged});
+      continue;
+    }
+    const auto found = by_id.find(planned.id);
+    if (found == by_id.end() || found->second->verdict != Verdict::pass) {
+      const std::string verdict(found == by_id.end() ? "not recorded" : word_of(found->second->verdict));
+      if (verdict != "unsupported")
+        compared.left_out.push_back({planned.id, "is " + verdict + ": no latency of it counts"});
+      continue;
+    }
+    for (const LatencySummary& latency : found->second->latency) {
+      if (latency.metric != "warm" && latency.metric != "cold") continue;
+      compared.cases.push_back({planned.id, latency.metric, latency_class_of(device, latency), pair->second.base,
+                                pair->second.change, planned.c});
+    }
+  }
+  return compared;
+}
+
+json to_json(const Comparison& comparison) {
+  json cases = json::array();
+  for (const CaseResult& one : comparison.result.cases) {
+    json pairs = json::array();
+    for (const LatencyMetric metric : kLatencyMetrics) pairs.push_back(pair_to_json(one, metric));
+    cases.push_back({{"case", one.id},
+                     {"class", one.latency_class},
+                     {"outcome", word_of(worst_outcome(one))},
+                     {"blocks", one.blocks},
+                     {"voids", one.voids},
+                     {"pairs", pairs}});
+  }
+  json findings = json::array();
+  for (const Finding& finding : comparison.result.findings) {
+    findings.push_back({{"kind", finding.kind}, {"text", finding.text}});
+  }
+  json selections = json::array();
+  for (const ChangedSelection& one : comparison.selections) {
+    selections.push_back({{"kernel_id", one.kernel_id}, {"what", one.what}});
+  }
+  return {{"base", comparison.base},
+          {"change", comparison.change},
+          {"unchanged", to_json(comparison.compared.unchanged)},
+          {"left_out", to_json(comparison.compared.left_out)},
+          {"selections", selections},
+          {"cases", cases},
+          {"findings", findings},
+          {"blocks", comparison.blocks},
+          {"seconds", comparison.seconds},
+          {"seed", comparison.seed},
+          {"invalid", comparison.invalid},
+          {"exit_code", comparison.result.exit_code}};
+}
+
+void write_comparison(const fs::path& folder, const Comparison& comparison) {
+  write_file_atomically(folder / "latency.json", print_json(to_json(comparison), 1) + "\n");
+}
+
+BlockMeter::Settings ComparisonJob::meter_settings() const {
+  BlockMeter::Settings settings = meter;
+  settings.cases = compared.cases;
+  return settings;
+}
+
+std::optional<Comparison> compare_latencies(ComparisonJob job) {
+  Comparison comparison{.base = job.ledger.base, .change = job.ledger.change, .seed = job.meter.seed};
+  const auto began = std::chrono::steady_clock::now();
+  if (!job.compared.cases.empty()) comparison.selections = compare_plans(job);
+  if (!job.compared.cases.empty()) {
+    std::vector<GatedCase> cases;
+    for (const ArmCase& one : job.compared.cases) cases.push_back(gated(job, one));
+    LatencyGate gate(job.policy, std::move(cases), job.ledger);
+    Blocks blocks(job);
+    for (std::vector<size_t> wanted = gate.wanted(); !wanted.empty(); wanted = gate.wanted()) {
+      const std::vector<RecordedBlock> block = blocks.next(wanted);
+      if (block.empty()) return std::nullopt;
+      std::vector<MeasuredCase> measured;
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        measured.push_back(told_of(block[i], wanted[i], job.policy.tail_samples));
+      }
+      gate.add(measured);
+      job.save_ledger(gate.ledger());
+    }
+    comparison.result = gate.result();
+    comparison.blocks = blocks.count();
+  }
+  comparison.compared = std::move(job.compared);
+  comparison.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  write_comparison(job.folder, comparison);
+  return comparison;
+}
+
+bool record_blocks(ComparisonJob job, int64_t blocks) {
+  Blocks source(job);
+  std::vector<size_t> all(job.compared.cases.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  while (source.count() < blocks) {
+    if (source.next(all).empty()) return false;
+  }
+  return true;
+}
+
+}  // namespace assay

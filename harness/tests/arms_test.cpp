@@ -1,0 +1,129 @@
+// Which kernels of two arms can differ. Modules are libraries of this machine, chosen for what they import.
+#include "gate/arms.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "load/elf.h"
+#include "scratch.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Of those this process has mapped, the one whose name begins so.
+fs::path mapped(const std::string& name) {
+  for (const std::string& file : mapped_files(0)) {
+    if (fs::path(file).filename().string().starts_with(name)) return file;
+  }
+  throw std::runtime_error("this process has not mapped " + name);
+}
+
+const fs::path kReadsNothing = mapped("libm.so");  // mathematics
+const fs::path kAnother = mapped("libgcc_s.so");
+const fs::path kReads = "/proc/self/exe";  // GoogleTest looks into the environment
+
+KernelInfo kernel(const std::string& name, const fs::path& module, const std::string& target = "cpu") {
+  KernelInfo info;
+  info.op = "gemm";
+  info.name = name;
+  info.target = target;
+  info.module = module;
+  return info;
+}
+
+TEST(Arms, AModuleOfTheSameBytesIsUnchanged) {
+  Scratch scratch;
+  fs::copy_file(kReadsNothing, scratch.path / "copy.so");
+  const Pairs pairs = pair_up({kernel("k", kReadsNothing)}, {kernel("k", scratch.path / "copy.so")}, "cpu");
+  EXPECT_THAT(pairs.both.at("gemm/k").unchanged, HasSubstr("the same machine code and data"));
+}
+
+TEST(Arms, AModuleOfOtherBytesIsMeasured) {
+  const Pairs pairs = pair_up({kernel("k", kReadsNothing)}, {kernel("k", kAnother)}, "cpu");
+  EXPECT_EQ(pairs.both.at("gemm/k").unchanged, "");
+}
+
+TEST(Arms, AModuleThatReadsAtRunTimeIsMeasuredThoughItsBytesAreTheSame) {
+  EXPECT_THAT(reads_at_run_time(kReads), HasSubstr("getenv"));
+  EXPECT_EQ(reads_at_run_time(kReadsNothing), "");
+  EXPECT_EQ(pair_up({kernel("k", kReads)}, {kernel("k", kReads)}, "cpu").both.at("gemm/k").unchanged, "");
+}
+
+TEST(Arms, AFileThatIsNoModuleIsNeverUnchanged) {
+  Scratch scratch;
+  write_text(scratch.path / "no.so", "no ELF");
+  const Pairs pairs = pair_up({kernel("k", scratch.path / "no.so")}, {kernel("k", scratch.path / "no.so")}, "cpu");
+  EXPECT_EQ(pairs.both.at("gemm/k").unchanged, "");
+}
+
+TEST(Arms, OneBitOfDataIsAChangeAndABuildIdIsNone) {
+  Scratch scratch;
+  const std::string whole = content_of(kReadsNothing);
+  const std::string before = image_hash_of(kReadsNothing);
+  const std::string id = build_id_of(kReadsNothing);
+  ASSERT_NE(id, "");
+  std::string raw;  // of the note
+  for (size_t i = 0; i + 1 < id.size(); i += 2) raw += static_cast<char>(std::stoi(id.substr(i, 2), nullptr, 16));
+  std::string other_id = whole;
+  const size_t at = other_id.find(raw);
+  ASSERT_NE(at, std::string::npos);
+  other_id[at] = static_cast<char>(other_id[at] ^ 1);
+  write_text(scratch.path / "id.so", other_id);
+  EXPECT_EQ(image_hash_of(scratch.path / "id.so"), before);
+  std::string other_data = whole;
+  other_data[whole.size() / 2] = static_cast<char>(other_data[whole.size() / 2] ^ 1);  // in the midst of what is loaded
+  write_text(scratch.path / "data.so", other_data);
+  EXPECT_NE(image_hash_of(scratch.path / "data.so"), before);
+}
+
+TEST(Arms, KernelsOfOneArmAloneAreNamedAndOtherTargetsAreNotAsked) {
+  const Pairs pairs = pair_up({kernel("old", kAnother), kernel("k", kAnother), kernel("gpu", kAnother, "cuda")},
+                              {kernel("new", kAnother), kernel("k", kAnother)}, "cpu");
+  EXPECT_EQ(pairs.both.size(), 1u);
+  EXPECT_THAT(pairs.base_alone, ElementsAre("gemm/old"));
+  EXPECT_THAT(pairs.change_alone, ElementsAre("gemm/new"));
+}
+
+TEST(Arms, AFolderWithoutModulesIsNoArm) {
+  Scratch scratch;
+  EXPECT_THAT(message_of([&] { arm_of("base", scratch.path); }), HasSubstr("modules of the base: there are none in"));
+  EXPECT_THAT(message_of([&] { arm_of("base", scratch.path / "nowhere"); }), HasSubstr("there are none in"));
+  write_text(scratch.path / "k.so", "");
+  EXPECT_EQ(arm_of("base", scratch.path).modules, scratch.path);
+}
+
+// A script in the place of ci/arm.
+fs::path script(const Scratch& scratch, const std::string& body) {
+  const fs::path file = scratch.path / "arm";
+  write_text(file, "#!/bin/sh\n" + body);
+  fs::permissions(file, fs::perms::owner_all);
+  return file;
+}
+
+TEST(Arms, AnArmIsBuiltByTheScriptAndKnowsItsTree) {
+  Scratch scratch;
+  const fs::path build = script(scratch, "mkdir -p $3/modules && touch $3/modules/k.so && echo $1-$2 > $3/tree\n");
+  const Arm arm = build_arm("change", build, "some-tree", "cpu", scratch.path / "out");
+  EXPECT_EQ(arm.tree, "some-tree-cpu");
+  EXPECT_EQ(arm.modules, scratch.path / "out" / "modules");
+}
+
+TEST(Arms, AnArmThatCannotBeBuiltIsOneLineWithTheReason) {
+  Scratch scratch;
+  const fs::path build = script(scratch, "echo much; echo 'arm: the reason' >&2; exit 4\n");
+  const std::string said = message_of([&] { build_arm("base", build, "t", "cpu", scratch.path); });
+  EXPECT_THAT(said, HasSubstr("the base cannot be built for the comparison of latencies: arm: the reason"));
+  EXPECT_THAT(said, Not(HasSubstr("\n")));
+}
+
+}  // namespace
+}  // namespace assay

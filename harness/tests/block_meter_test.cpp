@@ -1,0 +1,206 @@
+// Blocks as they are measured, by timing processes that are made up: what a process is asked, what voids a block, and
+// what does not.
+#include "gate/block_meter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gate_fakes.h"
+#include "made_up_process.h"
+
+namespace assay {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr LatencyPolicy::Voids kVoids{.steal = 0.005, .foreign = 0.05, .sentinel = 0.02};
+
+class BlockMeterTest : public ::testing::Test {
+ protected:
+  BlockMeter meter(std::vector<ArmCase> cases) {
+    BlockMeter::Settings settings;
+    settings.cases = std::move(cases);
+    settings.start = [this] { return std::make_unique<MadeUpProcess>(world); };
+    settings.machine = [this] { return world.states[std::min(world.readings++, world.states.size() - 1)]; };
+    settings.voids = kVoids;
+    settings.samples = {.warm = 60, .cold = 20};
+    settings.seed = 7;
+    return BlockMeter(std::move(settings));
+  }
+  BlockMeter three() {
+    return meter({made_up_case(ops, "m=1,n=1,dtype=f32", "warm"), made_up_case(ops, "m=1,n=1,dtype=f32", "cold"),
+                  made_up_case(ops, "m=2,n=1,dtype=f32", "warm")});
+  }
+
+  TimedWorld world;
+  OpRegistry ops = fake_ops();
+};
+
+TEST_F(BlockMeterTest, ABlockIsFourFreshProcessesTwoAnArmInEitherOrder) {
+  std::set<std::string> orders;
+  BlockMeter one = three();
+  for (int64_t number = 0; number < 20; ++number) {
+    world.processes.clear();
+    const std::vector<RecordedBlock> blocks = one.measure(number, {0, 1, 2});
+    ASSERT_EQ(world.processes.size(), 4u);
+    ASSERT_EQ(blocks.size(), 3u);
+    std::string order;
+    for (const auto& process : world.processes) {
+      order += process.at(0).module == "base.so" ? 'A' : 'B';
+      for (const TimedWorld::Asked& asked : process) EXPECT_EQ(asked.module, process[0].module);
+    }
+    EXPECT_EQ(order, word_of(blocks[0].block.order));
+    orders.insert(order);
+  }
+  EXPECT_THAT(orders, ElementsAre("ABBA", "BAAB"));
+}
+
+TEST_F(BlockMeterTest, AProcessPlansAKernelOnceAndTimesWhatIsWanted) {
+  three().measure(0, {0, 1, 2});
+  for (const auto& process : world.processes) {
+    ASSERT_EQ(process.size(), 2u);
+    for (const TimedWorld::Asked& asked : process) {
+      EXPECT_EQ(asked.plan.warm_samples, 60);
+      EXPECT_EQ(asked.plan.cold_samples, asked.kernel_id.find("m=1") == std::string::npos ? 0 : 20);
+    }
+  }
+  world.processes.clear();
+  three().measure(0, {1});
+  for (const auto& process : world.processes) {
+    ASSERT_EQ(process.size(), 1u);
+    EXPECT_EQ(process[0].plan.warm_samples, 0);
+  }
+}
+
+TEST_F(BlockMeterTest, BuffersLieElsewhereInEachProcessAndKernelsComeInAnyOrder) {
+  std::set<uint64_t> scatters;
+  std::set<std::string> firsts;
+  BlockMeter one = three();
+  for (int64_t number = 0; number < 10; ++number) one.measure(number, {0, 1, 2});
+  for (const auto& process : world.processes) {
+    firsts.insert(process[0].kernel_id);
+    for (const TimedWorld::Asked& asked : process) scatters.insert(asked.plan.scatter);
+  }
+  EXPECT_EQ(scatters.size(), 80u);
+  EXPECT_FALSE(scatters.contains(0));
+  EXPECT_EQ(firsts.size(), 2u);
+}
+
+TEST_F(BlockMeterTest, TheSameSeedAndNumberDrawTheSame) {
+  three().measure(3, {0, 1, 2});
+  three().measure(3, {0, 1, 2});
+  for (size_t process = 0; process < 4; ++process) {
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(world.processes[process][i].module, world.processes[process + 4][i].module);
+      EXPECT_EQ(world.processes[process][i].plan.scatter, world.processes[process + 4][i].plan.scatter);
+    }
+  }
+}
+
+TEST_F(BlockMeterTest, WhatIsMeasuredIsTheArms) {
+  world.us_of_module["change.so"] = 110;
+  for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) {
+    EXPECT_FALSE(block.is_void());
+    EXPECT_NEAR(block_deltas(block.block, 10)[0], std::log(1.1), 1e-12);
+    EXPECT_TRUE(block.has_samples());
+  }
+}
+
+TEST_F(BlockMeterTest, ASentinelThatMovesVoidsTheBlockForAllCases) {
+  for (const double slow : {1.019, 1.021}) {
+    const size_t first = world.processes.size();
+    world.sentinel = [&](size_t process) { return SentinelTimes{process == first + 2 ? 50 * slow : 50, 100}; };
+    for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) {
+      EXPECT_EQ(block.void_why, slow > 1.02 ? "sentinel" : "");
+      EXPECT_EQ(block.void_process, slow > 1.02 ? 2 : -1);
+    }
+  }
+}
+
+// Before and after each process: eight readings a block.
+std::vector<MachineState> states_with(size_t reading, const std::function<void(MachineState&)>& change) {
+  std::vector<MachineState> states;
+  MachineState now;
+  now.cpu = {.cpu_ticks = 0, .idle_ticks = 0, .steal_ticks = 0, .own_cpu_us = 0, .throttle_events = 0};
+  for (size_t i = 0; i < 8; ++i) {
+    *now.cpu.cpu_ticks += 1000;  // ten seconds of one processor, half of them ours
+    *now.cpu.idle_ticks += 500;
+    *now.cpu.own_cpu_us += 5'000'000;
+    if (i == reading) change(now);
+    states.push_back(now);
+  }
+  return states;
+}
+
+struct Disturbed {
+  std::string why;
+  std::function<void(MachineState&)> change;
+};
+
+TEST_F(BlockMeterTest, WhatTheMachineDoesVoidsTheBlockAndIsAttributed) {
+  world.states = states_with(8, [](MachineState&) {});
+  for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) EXPECT_EQ(block.void_why, "");
+  const std::vector<Disturbed> all = {
+      {"steal", [](MachineState& m) { *m.cpu.steal_ticks += 6, *m.cpu.idle_ticks -= 6; }},
+      {"", [](MachineState& m) { *m.cpu.steal_ticks += 4, *m.cpu.idle_ticks -= 4; }},
+      {"foreign", [](MachineState& m) { *m.cpu.idle_ticks -= 60; }},
+      {"", [](MachineState& m) { *m.cpu.idle_ticks -= 40; }},
+      {"slowdown", [](MachineState& m) { *m.cpu.throttle_events += 1; }},
+      {"slowdown", [](MachineState& m) { m.gpu.throttle_reasons = 0x40; }},
+      {"", [](MachineState& m) { m.gpu.throttle_reasons = 0x4; }},  // a power cap, which a kernel may bring about
+      {"ecc", [](MachineState& m) { m.gpu.corrected_errors = 1; }},
+  };
+  for (const Disturbed& one : all) {
+    world.readings = 0;
+    world.states = states_with(5, one.change);  // after the third process
+    for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) {
+      EXPECT_EQ(block.void_why, one.why);
+      EXPECT_EQ(block.void_process, one.why.empty() ? -1 : 2);
+    }
+  }
+}
+
+TEST_F(BlockMeterTest, AKernelThatFailsOrRefusesVoidsItsOwnCasesAlone) {
+  for (const char* how : {"failed", "refused"}) {
+    const size_t first = world.processes.size();
+    world.answer = [&](size_t process, Timed timed) {
+      if (process != first + 1 || !timed.metrics.contains("cold")) return timed;
+      timed.metrics.clear();
+      (how == std::string("failed") ? timed.failed : timed.refused) = "for a reason";
+      return timed;
+    };
+    const std::vector<RecordedBlock> blocks = three().measure(0, {0, 1, 2});
+    EXPECT_EQ(blocks[0].void_why, how);
+    EXPECT_EQ(blocks[1].void_why, how);
+    EXPECT_EQ(blocks[0].void_process, 1);
+    EXPECT_FALSE(blocks[2].is_void());
+  }
+}
+
+TEST_F(BlockMeterTest, AJudgeThatDiesIsReplacedOnce) {
+  world.deaths = {1};
+  for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) EXPECT_FALSE(block.is_void());
+  EXPECT_EQ(world.processes.size(), 5u);
+  world.deaths = {6, 7};
+  EXPECT_THROW(three().measure(0, {0, 1, 2}), JudgeDied);
+}
+
+TEST_F(BlockMeterTest, PlansAreMadeWithoutASample) {
+  const std::map<std::string, Timed> planned = three().planned(true);
+  EXPECT_EQ(planned.size(), 2u);
+  EXPECT_EQ(planned.begin()->second.selection.at("algorithm"), "change.so");
+  for (const TimedWorld::Asked& asked : world.processes.at(0)) {
+    EXPECT_EQ(asked.plan.warm_samples + asked.plan.cold_samples, 0);
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,235 @@
+// A comparison of latencies from its cases to latency.json, over timing processes that are made up: what it is about,
+// what comes of a slower kernel, and what an interruption loses.
+#include "gate/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/draw.h"
+#include "gate/policy.h"
+#include "gate_fakes.h"
+#include "made_up_process.h"
+#include "record/run_folder.h"
+#include "scratch.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ComparisonTest : public ::testing::Test {
+ protected:
+  ComparisonTest() {
+    // A process is up to 0.4 % off, by chance.
+    world.answer = [this](size_t process, Timed timed) {
+      Draw draw(31 * process + 7);
+      const double off = 1 + 1e-5 * static_cast<double>(draw.below(400));
+      for (auto& [unused, set] : timed.metrics) {
+        for (int64_t& ns : set.nanoseconds) ns = static_cast<int64_t>(static_cast<double>(ns) * off);
+      }
+      return answer(process, std::move(timed));
+    };
+  }
+
+  ComparisonJob job() {
+    ComparisonJob job;
+    job.compared.cases = {made_up_case(ops, "m=1,n=1,dtype=f32", "warm"),
+                          made_up_case(ops, "m=2,n=1,dtype=f32", "warm")};
+    job.policy = *read_policy(ASSAY_SOURCE_DIR "/ci/policy").latency;
+    job.meter.start = [this] { return std::make_unique<MadeUpProcess>(world); };
+    job.meter.machine = [] { return MachineState{}; };
+    job.meter.voids = job.policy.voids;
+    job.meter.samples = {.warm = 60, .cold = 60};
+    job.meter.seed = 5;
+    job.folder = scratch.path;
+    job.ledger = {.base = "b", .change = "c"};
+    job.save_ledger = [this](const AlphaLedger& ledger) { saved = ledger; };
+    return job;
+  }
+
+  nlohmann::json written() const { return nlohmann::json::parse(content_of(scratch.path / "latency.json")); }
+  size_t lines() const {
+    const std::string text = content_of(scratch.path / "blocks.jsonl");
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+
+  Scratch scratch;
+  OpRegistry ops = fake_ops();
+  TimedWorld world;
+  std::function<Timed(size_t, Timed)> answer = [](size_t, Timed timed) { return timed; };
+  AlphaLedger saved;
+};
+
+TEST_F(ComparisonTest, AnUnchangedKernelIsNotCalledSlower) {
+  const auto comparison = compare_latencies(job());
+  ASSERT_TRUE(comparison);
+  EXPECT_NE(comparison->result.exit_code, 1);
+  EXPECT_THAT(comparison->selections, SizeIs(2));  // the algorithm is the module's name
+  EXPECT_EQ(comparison->selections[0].what, "algorithm: base.so -> change.so");
+  EXPECT_EQ(written().at("cases").size(), 2u);
+}
+
+TEST_F(ComparisonTest, ASlowerKernelFailsWithItsEstimate) {
+  world.us_of_module["change.so"] = 110;
+  const auto comparison = compare_latencies(job());
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->result.exit_code, 1);
+  const CaseResult& one = comparison->result.cases.at(0);
+  EXPECT_EQ(worst_outcome(one), LatencyOutcome::regress);
+  EXPECT_NEAR(one.pairs[0].reading.estimate, std::log(1.1), 0.01);
+  EXPECT_TRUE(one.pairs[0].confirmed);
+  EXPECT_THAT(saved.regressed, SizeIs(::testing::Ge(2u)));
+  EXPECT_EQ(written().at("exit_code"), 1);
+  EXPECT_EQ(written().at("cases")[0].at("outcome"), "regress");
+}
+
+TEST_F(ComparisonTest, AFasterKernelIsSaidToBeAndPasses) {
+  world.us_of_module["change.so"] = 80;
+  const auto comparison = compare_latencies(job());
+  EXPECT_EQ(comparison->result.exit_code, 0);
+  EXPECT_EQ(comparison->result.cases[0].pairs[0].outcome, LatencyOutcome::improved);
+}
+
+TEST_F(ComparisonTest, WhatOneArmDoesNotTakeIsLeftOutWithTheReason) {
+  answer = [](size_t process, Timed timed) {
+    if (process != 1) return timed;  // the plans of the change
+    timed.metrics.clear();
+    timed.refused = "needs m < 2";
+    return timed;
+  };
+  const auto comparison = compare_latencies(job());
+  EXPECT_THAT(comparison->result.cases, IsEmpty());
+  ASSERT_THAT(comparison->compared.left_out, SizeIs(2));
+  EXPECT_EQ(comparison->compared.left_out[0].why, "the change refuses it: needs m < 2");
+  EXPECT_EQ(comparison->result.exit_code, 0);
+}
+
+TEST_F(ComparisonTest, AnInterruptedOneGoesOnWhereItsBlocksEnd) {
+  world.us_of_module["change.so"] = 110;
+  const auto whole = compare_latencies(job());
+  const size_t all = lines();
+  std::filesystem::remove_all(scratch.path);
+  std::filesystem::create_directory(scratch.path);
+
+  size_t begun = 0;
+  ComparisonJob first = job();
+  first.progress = [&](int64_t, size_t) { ++begun; };
+  first.stop_asked = [&] { return begun == 3; };  // while the third is measured, which is not believed
+  EXPECT_FALSE(compare_latencies(first));
+  EXPECT_EQ(lines(), 4u);
+  EXPECT_FALSE(std::filesystem::exists(scratch.path / "latency.json"));
+
+  std::vector<int64_t> measured;
+  ComparisonJob second = job();
+  second.progress = [&](int64_t block, size_t) { measured.push_back(block); };
+  const auto resumed = compare_latencies(second);
+  ASSERT_TRUE(resumed);
+  EXPECT_EQ(measured.at(0), 2);
+  EXPECT_EQ(resumed->blocks, whole->blocks);
+  EXPECT_EQ(lines(), all);
+  EXPECT_EQ(resumed->result.exit_code, 1);
+}
+
+TEST_F(ComparisonTest, ABlockThatWasWrittenInPartIsMeasuredAgain) {
+  ComparisonJob first = job();
+  EXPECT_TRUE(record_blocks(first, 2));
+  std::string text = content_of(scratch.path / "blocks.jsonl");
+  text.resize(text.size() - 30);  // in the midst of the last case of the last block
+  write_text(scratch.path / "blocks.jsonl", text);
+  EXPECT_TRUE(record_blocks(first, 3));
+  const std::vector<RecordedBlock> blocks = read_blocks(scratch.path / "blocks.jsonl");
+  ASSERT_THAT(blocks, SizeIs(6));
+  for (size_t i = 0; i < blocks.size(); ++i) EXPECT_EQ(blocks[i].number, static_cast<int64_t>(i / 2));
+}
+
+TEST_F(ComparisonTest, BlocksOfAnotherComparisonAreRefused) {
+  EXPECT_TRUE(record_blocks(job(), 1));
+  ComparisonJob other = job();
+  other.compared.cases.erase(other.compared.cases.begin());
+  EXPECT_THAT(message_of([&] { compare_latencies(other); }), HasSubstr("block 0 is of other cases"));
+}
+
+TEST_F(ComparisonTest, NothingToMeasureIsAPassThatSaysSo) {
+  ComparisonJob none = job();
+  none.compared.cases.clear();
+  none.compared.unchanged = {{"gemm/k", "the same machine code and data, 1"}};
+  const auto comparison = compare_latencies(none);
+  EXPECT_EQ(comparison->result.exit_code, 0);
+  EXPECT_TRUE(world.processes.empty());
+  EXPECT_EQ(written().at("unchanged")[0].at("what"), "gemm/k");
+}
+
+// Records of a plan's timed cases.
+class ComparedCasesTest : public ::testing::Test {
+ protected:
+  ComparedCasesTest() {
+    for (const std::string kernel : {"first", "second"}) {
+      KernelInfo info;
+      info.op = "gemm";
+      info.name = kernel;
+      info.target = "cpu";
+      plan.kernels.push_back(info);
+      pairs.both["gemm/" + kernel] = {info, info, ""};
+      PlannedCase planned{plan.kernels.size() - 1, ops.parse_case("gemm:m=1,n=1,dtype=f32"), "", true};
+      planned.id = planned.c.kernel_id(kernel);
+      plan.cases.push_back(planned);
+      Record record;
+      record.kernel_id = planned.id;
+      record.verdict = Verdict::pass;
+      record.latency = {{.metric = "warm", .p50_us = 20}, {.metric = "cold", .p50_us = 700}, {.metric = "prepare"}};
+      records.push_back(record);
+    }
+  }
+  OpRegistry ops = fake_ops();
+  Plan plan;
+  Pairs pairs;
+  std::vector<Record> records;
+};
+
+TEST_F(ComparedCasesTest, WarmAndColdAreCasesOfTheirOwnClass) {
+  const ComparedCases compared = compared_cases(plan, records, pairs, "cpu", true);
+  ASSERT_THAT(compared.cases, SizeIs(4));
+  EXPECT_EQ(compared.cases[0].id(), "gemm/first:m=1,n=1,dtype=f32 warm");
+  EXPECT_EQ(compared.cases[0].latency_class, "cpu/warm/below-50us");
+  EXPECT_EQ(compared.cases[1].latency_class, "cpu/cold/longer");
+}
+
+TEST_F(ComparedCasesTest, AKernelThatIsNotCorrectGetsNoLatencyVerdict) {
+  records[0].verdict = Verdict::changed;
+  const ComparedCases compared = compared_cases(plan, records, pairs, "cpu", true);
+  EXPECT_THAT(compared.cases, SizeIs(2));
+  ASSERT_THAT(compared.left_out, SizeIs(1));
+  EXPECT_EQ(compared.left_out[0].why, "is changed: no latency of it counts");
+}
+
+TEST_F(ComparedCasesTest, UnchangedKernelsAreSkippedUnlessTheyAreAskedFor) {
+  pairs.both["gemm/first"].unchanged = "the same machine code";
+  EXPECT_THAT(compared_cases(plan, records, pairs, "cpu", true).cases, SizeIs(2));
+  EXPECT_THAT(compared_cases(plan, records, pairs, "cpu", true).unchanged, SizeIs(1));
+  EXPECT_THAT(compared_cases(plan, records, pairs, "cpu", false).cases, SizeIs(4));
+}
+
+TEST_F(ComparedCasesTest, KernelsOfOneArmAloneAreNamed) {
+  pairs.base_alone = {"gemm/old"};
+  pairs.change_alone = {"gemm/new"};
+  const ComparedCases compared = compared_cases(plan, records, pairs, "cpu", true);
+  ASSERT_THAT(compared.left_out, SizeIs(2));
+  EXPECT_EQ(compared.left_out[0].why, "the change has it no more");
+  EXPECT_EQ(compared.left_out[1].why, "the base does not have it");
+}
+
+TEST(LatencyClass, SaysHowACaseIsSampled) {
+  EXPECT_EQ(latency_class_of("cuda", {.metric = "cold", .p50_us = 3, .coarse = true}), "cuda/cold/coarse");
+  EXPECT_EQ(latency_class_of("cpu", {.metric = "warm", .p50_us = 3, .batch = 8}), "cpu/warm/batched");
+  EXPECT_EQ(latency_class_of("cpu", {.metric = "warm", .p50_us = 499}), "cpu/warm/below-500us");
+}
+
+}  // namespace
+}  // namespace assay
