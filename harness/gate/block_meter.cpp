@@ -49,6 +49,7 @@ BlockMeter::Sampled BlockMeter::run_process(bool is_change, uint64_t seed, const
   Draw draw(seed);
   Sampled sampled;
   const MachineState before = settings_.machine();
+  double seconds_spent = 0;
   {
     const std::unique_ptr<TimingProcess> process = settings_.start();
     const std::vector<Visit> order = visits(settings_.cases, wanted, draw);
@@ -65,8 +66,9 @@ BlockMeter::Sampled BlockMeter::run_process(bool is_change, uint64_t seed, const
     }
     sentinels[2] = process->sentinel().compute_us;
     sampled.sentinel_us = median_of_three(sentinels[0], sentinels[1], sentinels[2]);
+    seconds_spent = process->seconds_spent();
   }
-  sampled.disturbed = disturbance(before, settings_.machine(), settings_.voids);
+  sampled.disturbed = disturbance(before, settings_.machine(), seconds_spent, settings_.voids);
   return sampled;
 }
 

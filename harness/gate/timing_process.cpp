@@ -14,6 +14,7 @@ class JudgeThatTimes : public TimingProcess {
     return judge_.time(kernel, c, plan);
   }
   SentinelTimes sentinel() override { return judge_.sentinel(); }
+  double seconds_spent() override { return judge_.seconds_spent(); }
 
  private:
   JudgeClient judge_;
@@ -31,12 +32,12 @@ double seconds_stolen(const Telemetry& before, const Telemetry& after) {
   return static_cast<double>(*after.steal_ticks - *before.steal_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// That neither the machine slept, nor its host took, nor this process and its children used.
-double seconds_of_others(const Telemetry& before, const Telemetry& after) {
+// In which processors were busy, but not with this process, nor with what used `spent`, nor with their host's business.
+double seconds_of_others(const Telemetry& before, const Telemetry& after, double spent) {
   if (!before.idle_ticks || !after.idle_ticks || !before.own_cpu_us || !after.own_cpu_us) return 0;
   const int64_t busy = (*after.cpu_ticks - *before.cpu_ticks) - (*after.idle_ticks - *before.idle_ticks);
   return static_cast<double>(busy) / static_cast<double>(::sysconf(_SC_CLK_TCK)) - seconds_stolen(before, after) -
-         static_cast<double>(*after.own_cpu_us - *before.own_cpu_us) * 1e-6;
+         spent - static_cast<double>(*after.own_cpu_us - *before.own_cpu_us) * 1e-6;
 }
 
 // nvmlClocksThrottleReasonHwSlowdown, SwThermalSlowdown, HwThermalSlowdown and HwPowerBrakeSlowdown (NVIDIA, NVML API
@@ -60,11 +61,13 @@ StartTiming timing_process(JudgeSettings settings) {
 
 MachineState read_machine() { return {read_telemetry(), read_gpu_telemetry()}; }
 
-std::string disturbance(const MachineState& before, const MachineState& after, const LatencyPolicy::Voids& rules) {
+std::string disturbance(const MachineState& before, const MachineState& after, double seconds_spent,
+                        const LatencyPolicy::Voids& rules) {
   if (is_slowed_down(before, after)) return "slowdown";
   if (has_memory_errors(before.gpu, after.gpu)) return "ecc";
   if (share_of(seconds_stolen(before.cpu, after.cpu), before.cpu, after.cpu) > rules.steal) return "steal";
-  if (share_of(seconds_of_others(before.cpu, after.cpu), before.cpu, after.cpu) > rules.foreign) return "foreign";
+  if (share_of(seconds_of_others(before.cpu, after.cpu, seconds_spent), before.cpu, after.cpu) > rules.foreign)
+    return "foreign";
   return "";
 }
 

@@ -17,6 +17,7 @@ class TimingProcess {
   // As in JudgeClient; either may throw JudgeDied.
   virtual Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) = 0;
   virtual SentinelTimes sentinel() = 0;
+  virtual double seconds_spent() = 0;
 };
 using StartTiming = std::function<std::unique_ptr<TimingProcess>()>;
 
@@ -31,7 +32,9 @@ struct MachineState {
 using ReadMachine = std::function<MachineState()>;
 MachineState read_machine();
 
-// What disturbed a process, in one word: "steal", "foreign", "slowdown", "ecc"; empty: nothing that is known of.
-std::string disturbance(const MachineState& before, const MachineState& after, const LatencyPolicy::Voids& rules);
+// What disturbed a process, in one word: "steal", "foreign", "slowdown", "ecc"; empty: nothing that is known of. It
+// used `seconds_spent` of processor time.
+std::string disturbance(const MachineState& before, const MachineState& after, double seconds_spent,
+                        const LatencyPolicy::Voids& rules);
 
 }  // namespace assay

@@ -211,12 +211,12 @@ Telemetry read_telemetry(const fs::path& root) {
     if (events) t.throttle_events = t.throttle_events.value_or(0) + *events;
   }
   t.migrations = integer_of(value_of(content_of(root / "proc/self/sched"), "se.nr_migrations", ':'));
-  rusage own{}, reaped{};
-  if (getrusage(RUSAGE_SELF, &own) == 0 && getrusage(RUSAGE_CHILDREN, &reaped) == 0) {
+  rusage own{};
+  if (getrusage(RUSAGE_SELF, &own) == 0) {
     t.voluntary_switches = own.ru_nvcsw;
     t.involuntary_switches = own.ru_nivcsw;
     t.own_cpu_us = 0;
-    for (const timeval& spent : {own.ru_utime, own.ru_stime, reaped.ru_utime, reaped.ru_stime}) {
+    for (const timeval& spent : {own.ru_utime, own.ru_stime}) {
       *t.own_cpu_us += int64_t{spent.tv_sec} * 1'000'000 + spent.tv_usec;
     }
   }

@@ -131,9 +131,9 @@ std::vector<MachineState> states_with(size_t reading, const std::function<void(M
   MachineState now;
   now.cpu = {.cpu_ticks = 0, .idle_ticks = 0, .steal_ticks = 0, .own_cpu_us = 0, .throttle_events = 0};
   for (size_t i = 0; i < 8; ++i) {
-    *now.cpu.cpu_ticks += 1000;  // ten seconds of one processor, half of them ours
+    *now.cpu.cpu_ticks += 1000;  // ten seconds of one processor, five of them ours: one of this process
     *now.cpu.idle_ticks += 500;
-    *now.cpu.own_cpu_us += 5'000'000;
+    *now.cpu.own_cpu_us += 1'000'000;
     if (i == reading) change(now);
     states.push_back(now);
   }
@@ -146,6 +146,7 @@ struct Disturbed {
 };
 
 TEST_F(BlockMeterTest, WhatTheMachineDoesVoidsTheBlockAndIsAttributed) {
+  world.seconds_spent = 4;
   world.states = states_with(8, [](MachineState&) {});
   for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) EXPECT_EQ(block.void_why, "");
   const std::vector<Disturbed> all = {

@@ -23,7 +23,8 @@ struct TimedWorld {
   std::map<std::string, double> us_of_module{{"base.so", 100}, {"change.so", 100}};
   std::function<SentinelTimes(size_t process)> sentinel = [](size_t) { return SentinelTimes{50, 100}; };
   std::function<Timed(size_t process, Timed timed)> answer = [](size_t, Timed timed) { return timed; };
-  std::set<size_t> deaths;  // of processes, by when they began
+  double seconds_spent = 0;  // by each
+  std::set<size_t> deaths;   // of processes, by when they began
   std::vector<MachineState> states{MachineState{}};
   size_t readings = 0;
 };
@@ -46,6 +47,7 @@ class MadeUpProcess : public TimingProcess {
     return world_.answer(number_, timed);
   }
   SentinelTimes sentinel() override { return world_.sentinel(number_); }
+  double seconds_spent() override { return world_.seconds_spent; }
 
  private:
   TimedWorld& world_;

@@ -2,8 +2,10 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -93,6 +95,7 @@ class Judge {
     if (what == "sample") return sample(message);
     if (what == "time") return time(message);
     if (what == "sentinel") return sentinel();
+    if (what == "spent") return spent();
     if (what == "probe") return probe(message);
     if (what == "libraries") return libraries();
     throw Error("unknown message '" + what + "'");
@@ -331,6 +334,18 @@ class Judge {
     } catch (const ProcessLost& lost) {
       return {{"failed", std::string("the worker ") + lost.what()}};
     }
+  }
+
+  // Processor time of this process and of the one that times; those that it has lost are not counted.
+  json spent() const {
+    double us = 0;
+    clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
+    for (const pid_t pid : {::getpid(), timing_.pid()}) {
+      timespec used{};
+      if (pid < 0 || ::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) continue;
+      us += static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) / 1e3;
+    }
+    return {{"us", us}};
   }
 
   // A correctness worker holds one module, and what it maps may be what that module computes with.

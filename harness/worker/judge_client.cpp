@@ -178,6 +178,8 @@ SentinelTimes JudgeClient::sentinel() {
   return {median_us("compute"), median_us("memory")};
 }
 
+double JudgeClient::seconds_spent() { return 1e-6 * impl_->ask({{"do", "spent"}}).at("us").get<double>(); }
+
 std::vector<LoadedLibrary> JudgeClient::libraries() {
   std::vector<LoadedLibrary> found;
   const json answer = impl_->ask({{"do", "libraries"}});

@@ -33,8 +33,8 @@ struct JudgeSettings {
   Device device = Device::cpu;
   std::optional<Sanitizer> sanitizer;       // check() runs kernels under it, and does nothing else
   std::filesystem::path sanitizer_program;  // compute-sanitizer
-  // In all tensors of a case, padding too: from so many on, a GPU's memory holds what the judge compares, and it compares.
-  // Below, some tens of microseconds for each allocation and kernel cost more than a host's loops.
+  // In all tensors of a case, padding too: from so many on, a GPU's memory holds what the judge compares, and it
+  // compares. Below, some tens of microseconds for each allocation and kernel cost more than a host's loops.
   int64_t elements_on_device = int64_t{1} << 20;
   // From so many products on (m n k of a gemm, all of its batch together) a product of integers is judged by Freivalds
   // (check/freivalds.h), where that proves as much as the oracle.
@@ -137,6 +137,8 @@ class JudgeClient {
   Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan);
   // In the same process. Throws Error when that was lost.
   SentinelTimes sentinel();
+  // Processor time, in seconds, that the judge and the process that times have used.
+  double seconds_spent();
 
   // Libraries the workers of this judge had loaded, seen after their last case.
   std::vector<LoadedLibrary> libraries();
