@@ -1,6 +1,7 @@
 """benchmark.json: the latencies in Google Benchmark's format, so that its tools (compare.py and others) read them.
 
-One aggregate a (case, metric): the median as real_time. cpu_time is required by the format and not measured: 0.
+One aggregate a (case, metric): the median as real_time. cpu_time is required by the format and not measured: 0. Where
+it was compared with the base, `against_base` has the verdict and by what fraction its median moved.
 """
 
 import json
@@ -24,6 +25,7 @@ def benchmark_json(view: View) -> str:
         "assay_pin": view.run["pin"],
     }
     entries = []
+    compared = {case.id: case for case in view.comparison.cases} if view.comparison else {}
     for row in view.latency_frame.to_dict("records"):
         name = f"{row['name']}:{row['case']}/{row['metric']}"
         entries.append(
@@ -47,7 +49,15 @@ def benchmark_json(view: View) -> str:
                 "coarse": bool(row["coarse"]),
             }
         )
+        case = compared.get(f"{view.records[row['index']]['kernel_id']} {row['metric']}")
+        if case:
+            entries[-1]["against_base"] = {"outcome": case.outcome, "median": _fraction(case.pairs["p50"])}
     return json.dumps({"context": context, "benchmarks": entries}, indent=1, allow_nan=False) + "\n"
+
+
+def _fraction(pair):
+    """None where nothing was read."""
+    return math.expm1(pair["estimate"]) if pair["blocks"] and pair["estimate"] is not None else None
 
 
 def _finite(value):

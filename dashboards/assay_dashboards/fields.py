@@ -113,10 +113,10 @@ def _no_constant(name):
     raise InputError(f"{name} is not JSON")
 
 
-def document(data: bytes, read):
-    """Parses one JSON document of this schema and reads it with `read`."""
+def json_value(data: bytes):
+    """Parses one JSON document."""
     try:
-        value = json.loads(
+        return json.loads(
             data.decode("utf-8"),
             object_pairs_hook=_no_repeated_keys,
             parse_float=_finite,
@@ -126,6 +126,11 @@ def document(data: bytes, read):
         raise InputError("nested too deeply") from None
     except ValueError as error:  # JSON and UTF-8 errors both
         raise InputError(f"not JSON: {plain(str(error))[:200]}") from None
+
+
+def document(data: bytes, read):
+    """Parses one JSON document of this schema and reads it with `read`."""
+    value = json_value(data)
     major = object_of({"schema": object_of({"major": integer})})(value)["schema"]["major"]
     if not 1 <= major <= SCHEMA_MAJOR:
         raise InputError(f"schema {major} cannot be read by this program ({SCHEMA_MAJOR}); use a newer assay")

@@ -21,6 +21,7 @@ from .fields import (
     text,
     word,
 )
+from .latency import Comparison, read_comparison
 from .plain import InputError
 
 _CHECK = object_of({"check": word, "outcome": text, "verdict": text, "detail": text})
@@ -146,10 +147,11 @@ class Loaded:
     notes: list  # (kind, text), in the form of run.json's findings
     fingerprints: list  # of its kernels, in their order; empty where the run took none
     invariances: dict  # properties, and a row of cells a kernel; without kernels where the run has none
+    comparison: Comparison | None = None  # of latencies with the base's, where the run made one
 
 
 def load(folder: Path) -> Loaded:
-    """Reads run.json and records.jsonl. Raises InputError."""
+    """Reads all of a run. Raises InputError."""
     file = folder / "run.json"
     try:
         run, _ = document(bytes_of(file), _RUN)
@@ -177,13 +179,15 @@ def load(folder: Path) -> Loaded:
             raise InputError(f"{file}:{place}: {str(error).lstrip('.')}") from None
         records.append(record)
     notes = [("count", "records.jsonl ends in a torn line, which is left out")] if torn else []
+    comparison, more = read_comparison(folder)
     return Loaded(
         folder,
         run,
         records,
-        notes,
+        notes + more,
         _fingerprints(folder / "fingerprints.jsonl"),
         _invariances(folder / "invariances.json"),
+        comparison,
     )
 
 

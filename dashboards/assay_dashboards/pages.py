@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from . import plots, sumtrees
+from .latency_page import compared
 from .plain import shortened, slug
 from .selftest import Selftest
 from .view import CLASS_OF_EXIT, SYMBOL_OF_OUTCOME, SYMBOL_OF_VERDICT, View
@@ -83,13 +84,13 @@ def _class_of(view, verdict):
     return CLASS_OF_EXIT.get(view.verdicts[verdict]["exit_code"], "bad")
 
 
-def _us(value) -> str:
-    """Microseconds to three significant digits, with a unit that fits."""
+def _us(value, digits=3) -> str:
+    """Microseconds to so many significant digits, with a unit that fits."""
     if not math.isfinite(value):
         return str(value)
     for unit, scale in (("s", 1e6), ("ms", 1e3), ("µs", 1.0)):
         if abs(value) >= scale or scale == 1.0:
-            return f"{value / scale:.3g} {unit}" if abs(value / scale) < 1000 else f"{value / scale:.0f} {unit}"
+            return f"{value / scale:.{digits}g} {unit}" if abs(value / scale) < 1000 else f"{value / scale:.0f} {unit}"
     raise AssertionError("unreachable")
 
 
@@ -124,6 +125,7 @@ def _index(view):
         "totals": [(check, view.outcome_counts(check)) for check in view.checks],
         "failures": view.failure_groups()[:_MOST_LISTED],
         "failures_left": sum(map(len, view.failure_groups()[_MOST_LISTED:])),
+        "against": compared(view),
         "latencies": _latencies(view),
         "fingerprints": [one | {"told": _told(one)} for one in view.fingerprints],
         "seconds": _time_spent(view.records),

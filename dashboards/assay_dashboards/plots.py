@@ -50,6 +50,8 @@ def _svg(figure: Figure, name: str, description: str) -> Markup:
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     text = re.sub(r"font: ([^;\"]*?)'DejaVu Sans'[^;\"]*", r"font: \1 inherit", text)
+    # A hundredth of a point is finer than any screen, and the rest of a number half of a drawing's size.
+    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
     prefix = re.sub(r"\W", "", name)
     text = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{prefix}-", text)
     for placeholder, variable in _COLOURS.items():
@@ -140,3 +142,96 @@ def latency_ecdf(series, name: str) -> Markup:
         _ticks(axes.yaxis, [0, 0.5, 0.9], ["0", "p50", "p90"])
         axes.set_xlabel("µs a launch")
         return _svg(figure, name, "Cumulative distribution of latency samples")
+
+
+_POINTS = 150  # of a curve of two arms
+
+
+def arms_ecdf(base, change, name: str) -> Markup:
+    """Where most launches of both arms lie: the cumulative distributions of their microseconds, without their tails."""
+    ends = np.quantile(base, (0.002, 0.97)), np.quantile(change, (0.002, 0.97))
+    lowest, highest = min(e[0] for e in ends), max(e[1] for e in ends)
+    highest = max(highest, 1.01 * lowest)
+    margin = 0.03 * (highest - lowest)
+    with matplotlib.rc_context(_STYLE):
+        figure, axes = _axes(3.8, 1.9, left=0.42, bottom=0.45, right=0.25)
+        for share in (0.5, 0.9):
+            axes.axhline(share, color=_LINE, linewidth=0.8, zorder=0)
+        for values, style in zip((base, change), _ARMS, strict=True):
+            x, y = ecdf(values)
+            kept = _thinned(y, lowest - margin <= x, x <= highest + margin)
+            axes.plot(x[kept], y[kept], drawstyle="steps-post", **style)
+        axes.set_ylim(0, 1.03)
+        axes.set_xlim(lowest - margin, highest + margin)
+        _ticks(axes.xaxis, *_linear_ticks(lowest - margin, highest + margin))
+        _ticks(axes.yaxis, [0, 0.5, 0.9], ["0", "p50", "p90"])
+        _name_arms(axes, 0.98, 0.12, "right")
+        axes.set_xlabel("µs a launch")
+        return _svg(figure, name, "Cumulative distributions of the launches of base and change, without their tails")
+
+
+def arms_tail(base, change, name: str) -> Markup:
+    """Which share of launches takes longer than so many microseconds, of both arms, to the very longest."""
+    lowest = float(min(np.quantile(base, 0.25), np.quantile(change, 0.25)))
+    highest = max(1.05 * lowest, float(max(np.max(base), np.max(change))))
+    least = 0.5 / max(len(base), len(change))
+    with matplotlib.rc_context(_STYLE):
+        figure, axes = _axes(3.8, 1.9, left=0.66, bottom=0.45, right=0.25)
+        for values, style in zip((base, change), _ARMS, strict=True):
+            x, y = ecdf(values)
+            # Of the longest no share is longer: the curve goes down to the axis there.
+            longer = np.maximum(1 - y, least)
+            kept = _thinned(-np.log(longer), lowest <= x, x <= highest)
+            axes.plot(x[kept], longer[kept], drawstyle="steps-post", **style)
+        axes.set_yscale("log")
+        axes.set_ylim(least, 1.2)
+        axes.set_xscale("log")
+        margin = (highest / lowest) ** 0.03
+        axes.set_xlim(lowest, highest * margin)
+        few = highest < 5 * lowest
+        ticks = _linear_ticks(lowest, highest * margin)[0] if few else _round_values(lowest, highest * margin, fewest=2)
+        _ticks(axes.xaxis, ticks, [_compact(tick) for tick in ticks])
+        shares = [s for s in (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6) if s >= least]
+        _ticks(axes.yaxis, shares, [f"{100 * s:g} %" for s in shares])
+        for share in shares[1:]:
+            axes.axhline(share, color=_LINE, linewidth=0.8, zorder=0)
+        _name_arms(axes, 0.98, 0.82, "right")
+        axes.set_xlabel("µs a launch")
+        return _svg(figure, name, "Shares of the launches of base and change that take longer than a time")
+
+
+_ARMS = (  # base, change
+    {"color": FIRST, "linewidth": 1.4, "linestyle": (0, (4, 1.5))},
+    {"color": SECOND, "linewidth": 1.4},
+)
+
+
+def ecdf(values):
+    """(ascending values, the share of all that is no greater)."""
+    x, counts = np.unique(values, return_counts=True)
+    return x, np.cumsum(counts) / len(values)
+
+
+def _thinned(y, after, before):
+    """Indices of points evenly spread over the ascending y: beyond some a curve only grows the page. Of those that lie
+    after the one end of the axis and before the other, and the next one beyond each, so that no line ends within."""
+    first = max(0, int(np.argmax(after)) - 1)
+    last = min(len(y) - 1, int(np.sum(before)))
+    wanted = np.linspace(y[first], y[last], _POINTS)
+    return np.unique(np.searchsorted(y[first : last + 1], wanted).clip(0, last - first)) + first
+
+
+def _linear_ticks(lowest, highest):
+    step = 10.0 ** math.floor(math.log10((highest - lowest) / 2))
+    step *= next(s for s in (5, 2, 1) if (highest - lowest) / (s * step) >= 2)
+    values = np.arange(math.ceil(lowest / step), math.floor(highest / step) + 1) * step
+    decimals = max(0, -math.floor(math.log10(step)))
+    return list(values), [f"{value:.{decimals}f}" for value in values]
+
+
+def _name_arms(axes, x, y, align):
+    for i, (word, style) in enumerate(zip(("base", "change"), _ARMS, strict=True)):
+        axes.text(
+            x, y + 0.12 * (1 - i), f"{'- -' if i == 0 else '—'} {word}", color=style["color"], ha=align, fontsize=8,
+            transform=axes.transAxes,
+        )  # fmt: skip

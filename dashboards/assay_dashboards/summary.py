@@ -3,11 +3,13 @@ a code span, where Markdown and HTML mean nothing and nobody is mentioned."""
 
 import re
 
+from .latency_words import NOTE, SAID, SYMBOL, headline, reasons, verdict
 from .plain import shortened
 from .view import SYMBOL_OF_VERDICT, View
 
 LONGEST = 60_000  # characters; a GitHub comment holds 65536
 _MOST_FAILURES, _MOST_FINDINGS, _MOST_LATENCIES = 50, 50, 60
+_MOST_NAMED = 10
 _QUANTILES = ("p50_us", "p90_us", "p99_us")
 
 
@@ -44,6 +46,7 @@ def summary(view: View) -> str:
     blocks = [
         head,
         _failures(view),
+        _against_base(view.comparison),
         _findings(view),
         _not_run(view),
         _not_available(view),
@@ -81,6 +84,43 @@ def _failures(view):
     # The whole command, or it does not replay.
     repro = [f"- {code(r['repro'], 600)}" for r, *_ in shown if r["repro"]]
     return [*lines, "", "Replay:", "", *repro]
+
+
+def _against_base(comparison):
+    """One line where all passed."""
+    if comparison is None:
+        return []
+    told = comparison.told
+    said = f"{verdict(comparison)[1]} {headline(comparison)}{_blind(comparison)}."
+    if comparison.exit_codes == {0} and not comparison.not_passing and not told["selections"] and not told["findings"]:
+        return [f"**Latency against the base:** {said}"]
+    lines = ["### Latency against the base", "", said, ""]
+    shown = comparison.not_passing[:_MOST_FAILURES]
+    for case in shown:
+        lines.append(f"- {SYMBOL[case.outcome]} **{SAID[case.outcome]}** {code(case.id)}")
+        for sentence, of_the_gate in reasons(case):
+            lines.append(f"  - {sentence}" + (f" The gate says: {code(of_the_gate, 300)}" if of_the_gate else ""))
+        lines += [f"  - {metric}: {code(case.pairs[metric]['note'], 200)}" for metric in case.blind]
+    lines += _rest(len(shown), comparison.not_passing)
+    lines += [
+        f"- ⇄ **dispatch changed** {code(one['kernel_id'])}: {code(one['what'], 300)}" for one in told["selections"]
+    ]
+    lines += [f"- {code(finding['kind'], 40)} {code(finding['text'], 300)}" for finding in told["findings"]]
+    lines += [f"- left out: {code(one['what'])}: {code(one['why'], 200)}" for one in told["left_out"][:_MOST_FINDINGS]]
+    lines += _rest(_MOST_FINDINGS, told["left_out"])
+    return [*lines, "", NOTE] if shown else lines
+
+
+def _blind(comparison):
+    """Where a verdict is of less than the policy asks for."""
+    if not comparison.blind:
+        return ""
+    classes = {}
+    for of_class, metric, _ in comparison.blind:
+        classes.setdefault(of_class, []).append(metric)
+    named = [f"{code(name, 60)} ({', '.join(metrics)})" for name, metrics in list(classes.items())[:_MOST_NAMED]]
+    more = f" and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else ""
+    return f"; a change as small as the policy's margin cannot be seen in {', '.join(named)}{more}"
 
 
 def _findings(view):

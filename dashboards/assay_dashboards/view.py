@@ -47,6 +47,7 @@ class View:
         self._notes = loaded.notes
         self.fingerprints = [one | {"name": f"{one['op']}/{one['kernel']}"} for one in loaded.fingerprints]
         self.invariances = loaded.invariances
+        self.comparison = loaded.comparison
 
     def _with_place(self, index, record):
         name = f"{record['op']}/{record['kernel']}"
@@ -99,8 +100,9 @@ class View:
 
     @cached_property
     def exit_code(self):
-        """The run's exit code, never milder than its records, nor 0 for a run that is empty, cut or did not end."""
-        codes = set(self.frame["exit_code"])
+        """The run's exit code, never milder than its records and its comparison with the base, nor 0 for a run that is
+        empty, cut or did not end."""
+        codes = set(self.frame["exit_code"]) | (self.comparison.exit_codes if self.comparison else set())
         whole = self.run["exit_code"] is not None and self.records and not self.incomplete
         codes.add(self.run["exit_code"] if whole else 4)
         return max((code if code in PRECEDENCE else 4 for code in codes), key=PRECEDENCE.index)
@@ -174,7 +176,7 @@ class View:
             found.append(("count", text))
         if self.run["exit_code"] is not None and self.exit_code != self.run["exit_code"]:
             said = self.run["exit_code"]
-            found.append(("exit code", f"the run ended with {said}, its records ask for {self.exit_code}"))
+            found.append(("exit code", f"the run ended with {said}, what it holds asks for {self.exit_code}"))
         found += [("samples", f"{name}: {problem}") for name, problem in self.sample_problems]
         return found
 

@@ -15,6 +15,7 @@ from selenium.webdriver.support.ui import Select
 from assay_dashboards.__main__ import main, write_report
 from assay_dashboards.load import load
 from assay_dashboards.view import View
+from sample_latency import full_comparison
 from sample_run import CHECKS, SCHEMA, kernel_entry, latency_summary, record, run_json, write_run
 from sample_selftest import fault, full_selftest, write_selftest
 from test_report import HOSTILE, hostile_run
@@ -210,6 +211,47 @@ def test_nothing_hostile_of_a_selftest_runs(browser, tmp_path):
     browser.get((tmp_path / "report" / "index.html").as_uri())
     assert browser.execute_script("return document.images.length") == 0
     assert quiet(browser) == []
+
+
+@pytest.fixture(scope="module")
+def compared_page(tmp_path_factory):
+    folder = full_comparison(tmp_path_factory.mktemp("compared"))
+    return write_report(View(load(folder)), folder / "report")
+
+
+@pytest.mark.parametrize("width", [1600, 1280, 390])
+def test_a_comparison_fits_a_screen_and_a_phone(browser, compared_page, width):
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 1000}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        browser.get(compared_page.as_uri())
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        wide = "#against-base ~ article figure .wide"
+        tables = browser.find_elements(By.CSS_SELECTOR, wide)
+        assert len(tables) == 5
+        scrolls = browser.execute_script(
+            f"return [...document.querySelectorAll('{wide}')].filter(e => e.scrollWidth > e.clientWidth).length"
+        )
+        assert (scrolls == 0) == (width > 1000), "on a phone the table scrolls in its card"
+        for drawn in browser.find_elements(By.CSS_SELECTOR, "#against-base ~ article svg"):
+            assert drawn.rect["width"] > 250
+        strip = browser.find_element(By.CSS_SELECTOR, "#against-base ~ article .strip")
+        margin, estimate = (strip.find_element(By.CSS_SELECTOR, one).rect["x"] for one in ("i.margin", "b"))
+        assert strip.rect["width"] > 80
+        assert strip.rect["x"] < margin < estimate < strip.rect["x"] + strip.rect["width"], "beyond its margin"
+        assert quiet(browser) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_filter_finds_cases_that_are_slower(browser, compared_page):
+    browser.get(compared_page.as_uri())
+    browser.find_element(By.ID, "filter-text").send_keys("slower softmax")
+    assert [card.find_element(By.CSS_SELECTOR, "a.mono").text for card in shown(browser, "article")] == [
+        "softmax/simd:rows=64,cols=1000,dtype=f32 warm"
+    ]
+    shown(browser, "article a.mono")[0].click()
+    assert browser.title == "softmax/simd: Assay"
 
 
 def test_rows_without_a_verdict_stay_when_one_is_chosen(browser, tmp_path):

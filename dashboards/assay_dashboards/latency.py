@@ -1,0 +1,320 @@
+"""Reads what a comparison of latencies leaves in a run's folder: latency.json, its verdicts (written by
+harness/gate/comparison.cpp), and blocks.jsonl, what was measured (harness/measure/blocks_file.h). Strictly, as load.py
+reads a run.
+"""
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from .fields import bytes_of, count, flag, integer, json_value, list_of, number, object_of, optional, text
+from .plain import InputError, plain_tree
+
+METRICS = ("p50", "p90", "tail")  # those that gate, in the order of latency.json
+# Outcome -> exit code, in the order of severity: harness/gate/latency_gate.h.
+OUTCOMES = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1}
+SEVERITY = {outcome: rank for rank, outcome in enumerate(OUTCOMES)}
+_CHANGE_AT = {"ABBA": (1, 2), "BAAB": (0, 3)}  # places in time of the change's processes
+_CONFIDENCE = 0.95
+
+
+def _one_of(*words):
+    def read(value):
+        if text(value) not in words:
+            raise InputError(f"'{value[:40]}' is not one of {', '.join(words)}")
+        return value
+
+    return read
+
+
+_PAIR = object_of(
+    {
+        "metric": _one_of(*METRICS),
+        "outcome": _one_of(*OUTCOMES),
+        "blocks": count,
+        "least": number,
+        # Not finite, and so null: an end of an interval that so few blocks do not have.
+        **dict.fromkeys(("estimate", "low", "high", "upper", "p_slower", "p_faster", "margin"), optional(number)),
+        **dict.fromkeys(("confirmed", "blind"), flag),
+        **dict.fromkeys(("reason", "note"), text),
+    }
+)
+_CASE = object_of(
+    {
+        **dict.fromkeys(("case", "class"), text),
+        "outcome": _one_of(*OUTCOMES),
+        **dict.fromkeys(("blocks", "voids"), count),
+        "pairs": list_of(_PAIR),
+    }
+)
+_NOT_COMPARED = list_of(object_of(dict.fromkeys(("what", "why"), text)))
+_COMPARISON = object_of(
+    {
+        **dict.fromkeys(("base", "change"), text),
+        **dict.fromkeys(("unchanged", "left_out"), _NOT_COMPARED),
+        "selections": list_of(object_of(dict.fromkeys(("kernel_id", "what"), text))),
+        "cases": list_of(_CASE),
+        "findings": list_of(object_of(dict.fromkeys(("kind", "text"), text))),
+        "blocks": count,
+        "seconds": number,
+        "seed": count,
+        "exit_code": integer,
+    }
+)
+
+
+def _exactly(length, item):
+    def read(value):
+        if not isinstance(value, list) or len(value) != length:
+            raise InputError(f"not an array of {length}")
+        return list_of(item)(value)
+
+    return read
+
+
+def _durations(value):
+    if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 2**63 for one in value):
+        raise InputError("not an array of durations")
+    return np.array(value, dtype=np.int64)
+
+
+_BLOCK = object_of(
+    {
+        "case": text,
+        "block": count,
+        "order": _one_of(*_CHANGE_AT),
+        "processes": _exactly(4, _exactly(5, number)),
+        "median_only": flag,
+        "pooled_p99_us": _exactly(2, number),
+        "void": optional(object_of({"why": text, "process": integer})),
+        "nanoseconds": optional(_exactly(4, _durations)),
+    },
+    nanoseconds=None,
+)
+
+
+@dataclass
+class Arm:
+    """What the blocks of a case that count say of one arm. `microseconds`: of every launch; None where not kept."""
+
+    p50_us: float
+    p90_us: float
+    p99_us: float
+    tail: float
+    microseconds: np.ndarray | None
+
+
+@dataclass
+class Reading:
+    """A change of a logarithm over blocks and its interval, whose ends are infinite where so few blocks have none."""
+
+    estimate: float
+    low: float
+    high: float
+    blocks: int
+
+
+class ComparedCase:
+    """One case of a kernel in both arms, with the caches warm or cold."""
+
+    def __init__(self, told, recorded):
+        self.id, self.latency_class, self.outcome = told["case"], told["class"], told["outcome"]
+        self.kernel_id, _, self.caches = self.id.rpartition(" ")
+        self.blocks, self.voids = told["blocks"], told["voids"]
+        self.pairs = {pair["metric"]: pair for pair in told["pairs"]}
+        self.recorded = recorded
+
+    @cached_property
+    def counted(self) -> list:
+        return [block for block in self.recorded if block["void"] is None]
+
+    @cached_property
+    def void_reasons(self) -> dict:
+        """Why -> number of its blocks, the commonest first."""
+        return dict(Counter(block["void"]["why"] for block in self.recorded if block["void"]).most_common())
+
+    @cached_property
+    def is_of_medians(self) -> bool:
+        """Samples of batches, or coarse ones: a p90 or p99 of them is none of launches."""
+        return any(block["median_only"] for block in self.counted)
+
+    @cached_property
+    def arms(self):
+        """(base, change); None where no block counts."""
+        return (self._arm(False), self._arm(True)) if self.counted else None
+
+    def _arm(self, is_change):
+        chosen = [(block, place) for block in self.counted for place in _places(block, is_change)]
+        processes = np.array([block["processes"][place] for block, place in chosen], dtype=float)
+        kept = all(block["nanoseconds"] for block in self.counted)
+        return Arm(
+            *(float(np.median(processes[:, column])) for column in (1, 2)),
+            float(np.median([block["pooled_p99_us"][int(is_change)] for block in self.counted])),
+            float(processes[:, 4].mean()),
+            np.concatenate([block["nanoseconds"][place] for block, place in chosen]) / 1e3 if kept else None,
+        )
+
+    @cached_property
+    def p99(self):
+        """Median over the blocks of the logarithm of change to base, which gates nothing; None where there is none."""
+        if self.is_of_medians or not self.counted:
+            return None
+        p99 = np.array([block["pooled_p99_us"] for block in self.counted], dtype=float)
+        ratios = np.sort(np.log(p99[:, 1] / p99[:, 0]))
+        low, high = _median_interval(ratios)
+        return Reading(float(np.median(ratios)), low, high, len(ratios))
+
+    @property
+    def worst_pairs(self) -> list:
+        return sorted(self.pairs.values(), key=lambda pair: -SEVERITY[pair["outcome"]])
+
+    @property
+    def blind(self) -> list:
+        """Metrics of which a change as small as the policy's margin is not seen."""
+        return [metric for metric, pair in self.pairs.items() if pair["blind"]]
+
+    @property
+    def shift(self) -> float:
+        """The estimate that is largest in margins, by which cases of one outcome are ordered."""
+        known = (p for p in self.pairs.values() if p["estimate"] is not None and p["margin"])
+        return max((pair["estimate"] / pair["margin"] for pair in known), default=-math.inf)
+
+
+def _places(block, is_change):
+    inner = _CHANGE_AT[block["order"]]
+    return [place for place in range(4) if (place in inner) == is_change]
+
+
+def _median_interval(ascending):
+    """Of the median, from order statistics: David and Nagaraja, "Order Statistics" (3rd edition, 2003), 7.1. Nothing is
+    assumed of the distribution, and its confidence is 95 % or more."""
+    n = len(ascending)
+    beyond, below = 0, 0.0  # order statistics left out at each end, and the chance that the median is among them
+    while 2 * (below + math.comb(n, beyond) / 2**n) <= 1 - _CONFIDENCE:
+        below += math.comb(n, beyond) / 2**n
+        beyond += 1
+    return (float(ascending[beyond - 1]), float(ascending[n - beyond])) if beyond else (-math.inf, math.inf)
+
+
+class Comparison:
+    def __init__(self, told, blocks):
+        """`blocks`: case -> its lines of blocks.jsonl."""
+        self.told = told
+        cases = [ComparedCase(case, blocks.get(case["case"], [])) for case in told["cases"]]
+        self.cases = sorted(cases, key=lambda case: (-SEVERITY[case.outcome], -case.shift))  # worst first
+
+    @cached_property
+    def counts(self) -> dict:
+        """Outcome -> number of cases, the worst first."""
+        counts = Counter(case.outcome for case in self.cases)
+        return {outcome: counts[outcome] for outcome in reversed(OUTCOMES) if counts[outcome]}
+
+    @property
+    def not_passing(self) -> list:
+        return [case for case in self.cases if case.outcome != "pass"]
+
+    @property
+    def exit_codes(self) -> set:
+        """What latency.json says, and what its cases ask for, which may be more."""
+        return {self.told["exit_code"], *(OUTCOMES[case.outcome] for case in self.cases)}
+
+    @cached_property
+    def blind(self) -> dict:
+        """(class, metric, why) -> number of its cases: where a change as small as the policy's margin is not seen."""
+        found = Counter()
+        for case in self.cases:
+            for metric in case.blind:
+                found[case.latency_class, metric, case.pairs[metric]["note"]] += 1
+        return dict(found)
+
+
+def read_comparison(folder: Path) -> tuple[Comparison | None, list]:
+    """The comparison, None of a run without one, and notes on it as of Loaded. Raises InputError."""
+    file, blocks_file = folder / "latency.json", folder / "blocks.jsonl"
+    if not file.exists():
+        said = "blocks.jsonl without latency.json: a comparison with the base did not end, and says nothing yet"
+        return None, [("latency", said)] if blocks_file.exists() else []
+    try:
+        told = plain_tree(_COMPARISON(json_value(bytes_of(file))))
+        _check(told)
+    except InputError as error:
+        raise InputError(f"{file}: {str(error).lstrip('.')}") from None
+    ids = {case["case"] for case in told["cases"]}
+    blocks, torn = _read_blocks(blocks_file, ids) if blocks_file.exists() else ({}, False)
+    comparison = Comparison(told, blocks)
+    notes = [("count", "blocks.jsonl ends in a torn line, which is left out")] if torn else []
+    return comparison, notes + _differences(comparison)
+
+
+def _check(told):
+    ids = set()
+    for i, case in enumerate(told["cases"]):
+        if case["case"] in ids:
+            raise InputError(f"cases[{i}].case: '{case['case']}' twice")
+        ids.add(case["case"])
+        if tuple(pair["metric"] for pair in case["pairs"]) != METRICS:
+            raise InputError(f"cases[{i}].pairs: not one each of {', '.join(METRICS)}")
+        worst = max((pair["outcome"] for pair in case["pairs"]), key=SEVERITY.get)
+        if case["outcome"] != worst:
+            raise InputError(f"cases[{i}].outcome: '{case['outcome']}', but of its pairs the worst is '{worst}'")
+
+
+def _read_blocks(file, ids):
+    *lines, torn = bytes_of(file).split(b"\n")
+    blocks, seen = defaultdict(list), set()
+    for place, line in enumerate(lines, 1):
+        try:
+            block = plain_tree(_BLOCK(json_value(line)))
+            if block["case"] not in ids:
+                raise InputError(f"case: '{block['case']}' is no case of latency.json")
+            if (block["case"], block["block"]) in seen:
+                raise InputError(f"block: {block['block']} of this case twice")
+            if block["void"] is None:
+                _check_measured(block)
+        except InputError as error:
+            raise InputError(f"{file}:{place}: {str(error).lstrip('.')}") from None
+        seen.add((block["case"], block["block"]))
+        blocks[block["case"]].append(block)
+    return blocks, bool(torn)
+
+
+def _check_measured(block):
+    """Of a block that counts. A void one may have measured nothing."""
+    for i, (samples, *quantiles, tail) in enumerate(block["processes"]):
+        if not (samples >= 1 and all(0 < us < 1e15 for us in quantiles) and 0 <= tail <= 1):
+            raise InputError(f"processes[{i}]: not [samples, p50_us, p90_us, p99_us, tail]")
+    if not all(0 < us < 1e15 for us in block["pooled_p99_us"]):
+        raise InputError("pooled_p99_us: holds something that is no duration")
+    for i, nanoseconds in enumerate(block["nanoseconds"] or []):
+        samples, p50_us, *_ = block["processes"][i]
+        if len(nanoseconds) != samples or not math.isclose(np.median(nanoseconds) / 1e3, p50_us, rel_tol=1e-9):
+            raise InputError(f"nanoseconds[{i}]: samples from which the block's processes do not follow")
+
+
+def _differences(comparison):
+    """Where the two files do not add up: what is drawn is then not what was judged."""
+    notes = []
+    for case in comparison.cases:
+        counted = case.blocks + case.voids
+        if len(case.recorded) != counted:
+            said = f"{len(case.recorded)} blocks in blocks.jsonl, {counted} in latency.json: what is drawn differs"
+            notes.append(("count", f"{case.id}: {said}"))
+        elif _contradicts(case):
+            notes.append(("latency", f"{case.id}: latency.json has a median that no blocks of blocks.jsonl give"))
+    return notes
+
+
+def _contradicts(case) -> bool:
+    """An estimate lies among the differences of the blocks that it is made from."""
+    estimate = case.pairs["p50"]["estimate"]
+    if not case.counted or not case.pairs["p50"]["blocks"] or estimate is None:
+        return False
+    deltas = []
+    for block in case.counted:
+        p50 = np.log([process[1] for process in block["processes"]])
+        deltas.append(p50[_places(block, True)].mean() - p50[_places(block, False)].mean())
+    return not min(deltas) - 1e-9 <= estimate <= max(deltas) + 1e-9
