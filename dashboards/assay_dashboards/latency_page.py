@@ -13,6 +13,7 @@ from .latency_words import (
     limit,
     reasons,
     signed,
+    unpinned,
     verdict,
 )
 from .view import CLASS_OF_EXIT, View
@@ -51,6 +52,7 @@ def compared(view: View):
         "headline": headline(comparison),
         "verdict": verdict(comparison),
         "note": NOTE,
+        "unpinned": unpinned(view),
         "counts": comparison.counts,
         "cards": [card(case, i, i < _MOST_DRAWN) for i, case in enumerate(failing[:_MOST_CARDS])],
         "cards_left": max(0, len(failing) - _MOST_CARDS),

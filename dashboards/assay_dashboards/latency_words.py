@@ -4,7 +4,7 @@ numbers alone; its texts are for the caller to show, escaped."""
 import math
 
 from .latency import OUTCOMES, ComparedCase, Comparison
-from .view import CLASS_OF_EXIT, PRECEDENCE
+from .view import CLASS_OF_EXIT, PRECEDENCE, View
 
 SAID = {
     "regress": "slower", "invalid": "void", "inconclusive": "undecided", "improved": "faster", "pass": "pass",
@@ -81,6 +81,18 @@ def _dispatch(told):
 
 def _many(count, what):
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def unpinned(view: View) -> str:
+    """What is said of verdicts from an environment that is not the pinned one; empty of others, and where nothing was
+    measured."""
+    state = view.run["pin"]["state"]
+    if state == "pinned" or not view.comparison.cases:
+        return ""
+    return (
+        f"The environment is {state}, and these verdicts are of it alone: assay env verify says in what it differs "
+        "from its pin, assay env pin writes one."
+    )
 
 
 def reasons(case: ComparedCase) -> list:

@@ -3,7 +3,7 @@ a code span, where Markdown and HTML mean nothing and nobody is mentioned."""
 
 import re
 
-from .latency_words import NOTE, SAID, SYMBOL, headline, reasons, verdict
+from .latency_words import NOTE, SAID, SYMBOL, headline, reasons, unpinned, verdict
 from .plain import shortened
 from .view import SYMBOL_OF_VERDICT, View
 
@@ -46,7 +46,7 @@ def summary(view: View) -> str:
     blocks = [
         head,
         _failures(view),
-        _against_base(view.comparison),
+        _against_base(view),
         _findings(view),
         _not_run(view),
         _not_available(view),
@@ -86,12 +86,13 @@ def _failures(view):
     return [*lines, "", "Replay:", "", *repro]
 
 
-def _against_base(comparison):
+def _against_base(view):
     """One line where all passed."""
+    comparison = view.comparison
     if comparison is None:
         return []
     told = comparison.told
-    said = f"{verdict(comparison)[1]} {headline(comparison)}{_blind(comparison)}."
+    said = f"{verdict(comparison)[1]} {headline(comparison)}{_blind(comparison)}. {unpinned(view)}".rstrip()
     if comparison.exit_codes == {0} and not comparison.not_passing and not told["selections"] and not told["findings"]:
         return [f"**Latency against the base:** {said}"]
     lines = ["### Latency against the base", "", said, ""]

@@ -202,6 +202,18 @@ def test_a_comparison_that_passes_blindly_says_so_in_that_line(full, tmp_path):
     assert "blind: p50" in text
 
 
+@pytest.mark.parametrize("state", ["mismatched", "unpinned"])
+def test_verdicts_of_another_environment_than_the_pinned_one_say_so(tmp_path, state):
+    case, blocks = one_case()
+    pin = {"platform": "avx2-t2-0a1b2c3d", "state": state, "differences": [], "unknown": []}
+    told = f"The environment is {state}, and these verdicts are of it alone: assay env verify says in what it differs"
+    view = compared(tmp_path / "one", [case], blocks, run={"pin": pin})
+    assert told in said(section(files_of(view)["index.html"]))
+    assert f"is not slower than the base. {told}" in summary(view)
+    assert "verdicts are of it alone" not in summary(compared(tmp_path / "two", [case], blocks))
+    assert "verdicts are of it alone" not in summary(compared(tmp_path / "none", run={"pin": pin}))
+
+
 def test_an_unchanged_tree_was_not_measured(tmp_path):
     unchanged = [{"what": "gemm/simd", "why": "same bytes, same libraries"}]
     view = compared(tmp_path, unchanged=unchanged, blocks=None)
@@ -231,6 +243,14 @@ def test_a_comparison_that_is_void_as_a_whole_says_why(tmp_path):
     assert "⊘ nothing was compared; exit code 3 by what the findings say." in told
     assert f"- `pin` `{why['text']}`" in told
     assert why["text"] in said(section(files_of(view)["index.html"]))
+
+
+def test_blocks_void_by_one_arm_alone_are_told_of_a_comparison_that_passes(tmp_path):
+    finding = {"kind": "voids", "text": "11 blocks were void by 'slowdown' of the change's processes alone"}
+    case, blocks = one_case()
+    view = compared(tmp_path, [case], blocks, findings=[finding])
+    assert f"- `voids` `{finding['text']}`" in summary(view)
+    assert "11 blocks were void by 'slowdown'" in said(section(files_of(view)["index.html"]))
 
 
 def test_what_an_earlier_gate_called_slower_fails_though_no_case_does(tmp_path):
