@@ -124,13 +124,9 @@ void count_unchanged(ReplayedGates& gates, int64_t count, ReplayedClass& into) {
   double blocks = 0;
   for (int64_t gate = 0; gate < count; ++gate) {
     const LatencyResult result = gates.run({});
-    const auto count_code = [&](Rate& rate, int code) {
-      ++rate.of;
-      rate.seen += result.exit_code == code;
-    };
-    count_code(into.regress, exit_code_of(LatencyOutcome::regress));
-    count_code(into.inconclusive, exit_code_of(LatencyOutcome::inconclusive));
-    count_code(into.invalid, exit_code_of(LatencyOutcome::invalid));
+    into.regress.count(result.exit_code == exit_code_of(LatencyOutcome::regress));
+    into.inconclusive.count(result.exit_code == exit_code_of(LatencyOutcome::inconclusive));
+    into.invalid.count(result.exit_code == exit_code_of(LatencyOutcome::invalid));
     for (const CaseResult& c : result.cases) blocks += static_cast<double>(c.blocks + c.voids);
   }
   into.blocks_a_case = blocks / static_cast<double>(count) / static_cast<double>(gates.cases());
@@ -151,10 +147,8 @@ void count_changed(ReplayedGates& gates, int64_t count, ReplayedClass::Power& in
     const LatencyResult result = gates.run(changes);
     for (const auto& [c, change] : changes) {
       const LatencyOutcome outcome = worst_outcome(result.cases[c]);
-      ++into.regress.of;
-      ++into.inconclusive.of;
-      into.regress.seen += outcome == LatencyOutcome::regress;
-      into.inconclusive.seen += outcome == LatencyOutcome::inconclusive;
+      into.regress.count(outcome == LatencyOutcome::regress);
+      into.inconclusive.count(outcome == LatencyOutcome::inconclusive);
     }
   }
 }
@@ -183,15 +177,6 @@ PerMetric<double> order_bias(const LatencyPolicy& policy, std::span<const Record
     p[metric] = std::min(1.0, 2 * std::min(test.p_above(0), test.p_below(0)));
   }
   return p;
-}
-
-std::string shown(const Rate& rate) {
-  if (rate.of == 0) return "no samples";
-  const ConfidenceInterval interval = rate.interval();
-  const auto percent = [](double fraction) { return 100 * fraction; };
-  return fmt::format("{:.1f} % ({:.1f} to {:.1f})",
-                     percent(static_cast<double>(rate.seen) / static_cast<double>(rate.of)), percent(interval.lower),
-                     percent(interval.upper));
 }
 
 }  // namespace
@@ -242,6 +227,13 @@ CaseBlock replayed(const RecordedBlock& recorded, BlockOrder order, const KnownC
 ConfidenceInterval Rate::interval() const {
   constexpr double kEach = 0.975;
   return {1 - upper_bound_of_rate(of - seen, of, kEach), upper_bound_of_rate(seen, of, kEach)};
+}
+
+std::string text_of(const Rate& rate) {
+  if (rate.of == 0) return "none";
+  const ConfidenceInterval interval = rate.interval();
+  return fmt::format("{:.2f} % ({:.2f} to {:.2f}) of {}", 100 * rate.share(), 100 * interval.lower,
+                     100 * interval.upper, rate.of);
 }
 
 std::vector<ReplayedClass> replay(const LatencyPolicy& policy, std::span<const RecordedBlock> blocks,
@@ -295,10 +287,10 @@ std::string markdown(const std::vector<ReplayedClass>& classes, const ReplayOpti
       margins += fmt::format("{}{} {}{}", margins.empty() ? "" : ", ", word_of(metric),
                              change_text(metric, margin.margin), margin.blind ? " (blind)" : "");
     }
-    text +=
-        fmt::format("| {} | {} | {}, {} ({}) | {} | {} | {} | {} | {:.1f} | {:.2g}, {:.2g}, {:.2g} |\n", of.name,
-                    of.cases, of.calibrating, of.held_out, of.voids, margins, shown(of.regress), shown(of.inconclusive),
-                    shown(of.invalid), of.blocks_a_case, of.bias[0], of.bias[1], of.bias[2]);
+    text += fmt::format("| {} | {} | {}, {} ({}) | {} | {} | {} | {} | {:.1f} | {:.2g}, {:.2g}, {:.2g} |\n", of.name,
+                        of.cases, of.calibrating, of.held_out, of.voids, margins, text_of(of.regress),
+                        text_of(of.inconclusive), text_of(of.invalid), of.blocks_a_case, of.bias[0], of.bias[1],
+                        of.bias[2]);
   }
   text += "\nOf changed cases, called REGRESS (the rest inconclusive or passed):\n\n| class |";
   for (const KnownChange& change : known_changes()) text += " " + change.name + " |";
@@ -306,7 +298,8 @@ std::string markdown(const std::vector<ReplayedClass>& classes, const ReplayOpti
   for (size_t i = 0; i < known_changes().size(); ++i) text += " --- |";
   for (const ReplayedClass& of : classes) {
     text += "\n| " + of.name + " |";
-    for (const ReplayedClass::Power& power : of.power) text += " " + shown(power.regress) + " |";
+    for (const ReplayedClass::Power& power : of.power)
+      text += " " + (power.regress.of > 0 ? text_of(power.regress) : "no samples") + " |";
   }
   return text + "\n";
 }

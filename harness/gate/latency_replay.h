@@ -45,8 +45,18 @@ CaseBlock replayed(const RecordedBlock& recorded, BlockOrder order, const KnownC
 
 struct Rate {
   int64_t seen = 0, of = 0;
+  void count(bool is_one) {
+    ++of;
+    seen += is_one;
+  }
+  void operator+=(const Rate& other) {
+    seen += other.seen;
+    of += other.of;
+  }
+  double share() const { return static_cast<double>(seen) / static_cast<double>(of); }
   ConfidenceInterval interval() const;  // 95 %, Clopper and Pearson (1934)
 };
+std::string text_of(const Rate& rate);  // "0.10 % (0.01 to 0.36) of 2000"
 
 struct ReplayOptions {
   int64_t gates = 2000;    // unchanged ones, of each class

@@ -2,10 +2,11 @@
 // empirical Bayes methods for assessing differential expression in microarray experiments", Statistical Applications in
 // Genetics and Molecular Biology 3(1), 2004: section 3 the statistic, section 6.2 the fit of the prior.
 //
-// It takes deltas to be normal, and today's variance to be of the prior's family. Neither is true of a machine with
-// slow processes and bursts of stalls, where its p values are wrong in either direction (latency_worlds_test.cpp
-// measures it): so it decides who is measured further, which four blocks can, and never that something is slower, which
-// signed_rank.h does.
+// It takes deltas to be normal and today's variance to be of the prior's family. On a machine with bursts and slow
+// processes they are not normal: means then have such errors that most gates would end undecided. On a day noisier than
+// those of the calibration its p values are far too small (latency_rivals_test.cpp measures both). So it decides, after
+// a case's first blocks, who is measured further, which so few blocks can do by the help of a prior alone; that
+// something is slower, signed_rank.h says.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,118 @@
+// gate/latency_class: what a calibration says of a class of cases, and the margins that follow.
+#include "gate/latency_class.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "core/draw.h"
+#include "gate/policy.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr size_t kP50 = 0, kP90 = 1, kTail = 2;
+
+const LatencyPolicy& policy() {
+  static const LatencyPolicy kPolicy = *read_policy(ASSAY_SOURCE_DIR "/ci/policy").latency;
+  return kPolicy;
+}
+
+std::vector<RecordedBlock> history(const std::string& latency_class, const std::string& id, int blocks, double spread,
+                                   bool median_only = false) {
+  std::vector<RecordedBlock> recorded;
+  for (int i = 0; i < blocks; ++i) {
+    RecordedBlock& one =
+        recorded.emplace_back(RecordedBlock{.latency_class = latency_class, .case_id = id, .number = i});
+    // Deltas from -spread to spread, evenly.
+    const double delta = spread * (2.0 * i / (blocks - 1) - 1);
+    for (size_t p = 0; p < kProcessesOfABlock; ++p) {
+      const double us = is_change(one.block.order, p) ? std::exp(delta) : 1;
+      one.block.processes[p] = {.samples = 100, .p50_us = us, .p90_us = us, .p99_us = us};
+    }
+    one.block.median_only = median_only;
+  }
+  return recorded;
+}
+
+TEST(LatencyClass, MarginsFollowTheNoiseAndSayWhenTheyAreBlind) {
+  std::vector<RecordedBlock> blocks = history("quiet", "a", 24, 0.002);
+  for (const RecordedBlock& block : history("noisy", "a", 24, 0.1)) blocks.push_back(block);
+  for (const RecordedBlock& block : history("batched", "a", 24, 0.002, true)) blocks.push_back(block);
+  RecordedBlock voided = blocks[0];
+  voided.void_why = "steal";
+  voided.block.processes[1].p50_us = 1e6;
+  blocks.push_back(voided);
+  const auto classes = calibrate(policy(), blocks);
+  ASSERT_EQ(classes.size(), 3u);
+  EXPECT_EQ(classes.at("quiet").blocks, 24);
+
+  const GatedCase quiet = gated_case(policy(), classes.at("quiet"), "a");
+  EXPECT_EQ(quiet.margins[kP50].margin, std::log1p(policy().changes[kP50].margin));
+  EXPECT_TRUE(quiet.margins[kTail].gates);
+  EXPECT_FALSE(quiet.margins[kP50].blind);
+  EXPECT_EQ(quiet.margins[kP50].note, "");
+  EXPECT_LE(quiet.priors[kP50].freedom, policy().prior_freedom);
+
+  // The interval's half-width of evenly spread deltas, by hand: of 24 blocks, 92 of 300 averages lie below the 95 %
+  // one.
+  const GatedCase noisy = gated_case(policy(), classes.at("noisy"), "a");
+  const double error = classes.at("noisy").error[kP50];
+  EXPECT_GT(error, 0.01);
+  EXPECT_NEAR(noisy.margins[kP50].margin, 3 * error, 1e-12);
+  EXPECT_TRUE(noisy.margins[kP50].blind);
+  EXPECT_THAT(noisy.margins[kP50].note, HasSubstr("too noisy to see +2.00 % of p50: the margin is +"));
+
+  const GatedCase batched = gated_case(policy(), classes.at("batched"), "a");
+  EXPECT_TRUE(batched.margins[kP50].gates);
+  EXPECT_FALSE(batched.margins[kP90].gates || batched.margins[kTail].gates);
+  EXPECT_THAT(batched.margins[kTail].note, HasSubstr("not gated: its samples are of batches"));
+}
+
+// For deltas that are normal the error is that of the estimate: 1 / sqrt(0.955) of the mean's, for so many blocks.
+TEST(LatencyClass, TheErrorIsThatOfTheEstimate) {
+  std::vector<RecordedBlock> blocks;
+  uint64_t seed = 1;
+  std::cout << "seed " << seed << "\n";
+  Draw draw(seed);
+  for (int c = 0; c < 40; ++c) {
+    for (RecordedBlock& block : history("normal", "case " + std::to_string(c), 48, 0)) {
+      double normal = -6;  // the sum of twelve uniform numbers
+      for (int i = 0; i < 12; ++i) normal += static_cast<double>(draw.below(1000001)) * 1e-6;
+      for (size_t p : {1, 2}) block.block.processes[p].p50_us = std::exp(0.01 * normal);
+      blocks.push_back(block);
+    }
+  }
+  const LatencyClass of = calibrate(policy(), blocks).at("normal");
+  EXPECT_NEAR(of.error[kP50], 0.01 / std::sqrt(0.955 * 12), 0.0002);
+  EXPECT_NEAR(std::sqrt(of.prior[kP50].value), 0.01, 0.0005);
+}
+
+TEST(LatencyClass, AClassNobodyCalibratedSaysSo) {
+  const GatedCase unknown = gated_case(policy(), {.name = "new"}, "a");
+  EXPECT_TRUE(unknown.margins[kP50].gates);
+  EXPECT_EQ(unknown.margins[kP50].margin, std::log1p(policy().changes[kP50].margin));
+  EXPECT_TRUE(unknown.margins[kP50].blind);
+  EXPECT_THAT(unknown.margins[kP50].note, HasSubstr("not calibrated"));
+  EXPECT_FALSE(unknown.margins[kTail].gates);
+  EXPECT_EQ(unknown.priors[kP50].freedom, 0);
+  // Four blocks a case have no 95 % interval, and so no error: the margin stays, and nothing passes for want of one.
+  const GatedCase few = gated_case(policy(), calibrate(policy(), history("few", "a", 4, 0.5)).at("few"), "a");
+  EXPECT_EQ(few.margins[kP50].margin, std::log1p(policy().changes[kP50].margin));
+  EXPECT_TRUE(few.margins[kP50].blind);
+}
+
+TEST(LatencyClass, ACaseNobodyMeasuredGetsWhatIsKnownOfItsClass) {
+  const auto classes = calibrate(policy(), history("quiet", "a", 24, 0.002));
+  const GatedCase other = gated_case(policy(), classes.at("quiet"), "b");
+  EXPECT_EQ(other.margins[kP50].margin, std::log1p(policy().changes[kP50].margin));
+  EXPECT_TRUE(other.margins[kTail].gates);
+  EXPECT_GT(other.priors[kP50].freedom, 0);
+}
+
+}  // namespace
+}  // namespace assay
