@@ -48,7 +48,7 @@ int run(int argc, char** argv) {
   app.add_option("--policy", policy, "folder with policy.toml");
   app.add_option("--gates", options.gates, "unchanged gates of each class")->check(CLI::Range(1, 1000000));
   app.add_option("--cases", options.cases, "of a gate")->check(CLI::Range(1, 100000));
-  app.add_option("--changed", options.changed, "cases with each known change")->check(CLI::Range(0, 1000000));
+  app.add_option("--changed", options.changed, "cases with each known change")->check(CLI::Range(1, 1000000));
   app.add_option("--seed", options.seed, "of what is drawn");
   try {
     app.parse(argc, argv);
