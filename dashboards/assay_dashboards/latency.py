@@ -62,6 +62,7 @@ _COMPARISON = object_of(
         "blocks": count,
         "seconds": number,
         "seed": count,
+        "invalid": text,  # why nothing was measured although it was asked for
         "exit_code": integer,
     }
 )
@@ -173,9 +174,13 @@ class ComparedCase:
         return sorted(self.pairs.values(), key=lambda pair: -SEVERITY[pair["outcome"]])
 
     @property
-    def blind(self) -> list:
-        """Metrics of which a change as small as the policy's margin is not seen."""
-        return [metric for metric, pair in self.pairs.items() if pair["blind"]]
+    def blind(self) -> dict:
+        """Why -> metrics of which a change as small as the policy's margin may go unseen."""
+        found = defaultdict(list)
+        for metric, pair in self.pairs.items():
+            if pair["blind"]:
+                found[pair["note"]].append(metric)
+        return dict(found)
 
     @property
     def shift(self) -> float:
@@ -224,20 +229,23 @@ class Comparison:
 
     @cached_property
     def blind(self) -> dict:
-        """(class, metric, why) -> number of its cases: where a change as small as the policy's margin is not seen."""
-        found = Counter()
+        """Why -> class -> metrics: where a change as small as the policy's margin may go unseen."""
+        found = {}
         for case in self.cases:
-            for metric in case.blind:
-                found[case.latency_class, metric, case.pairs[metric]["note"]] += 1
-        return dict(found)
+            for why, metrics in case.blind.items():
+                found.setdefault(why, {}).setdefault(case.latency_class, metrics)
+        return found
 
 
-def read_comparison(folder: Path) -> tuple[Comparison | None, list]:
-    """The comparison, None of a run without one, and notes on it as of Loaded. Raises InputError."""
+def read_comparison(folder: Path, command: str) -> tuple[Comparison | None, list]:
+    """The comparison of the run of that command, None of one without, and notes on it as of Loaded. Raises
+    InputError."""
     file, blocks_file = folder / "latency.json", folder / "blocks.jsonl"
     if not file.exists():
+        # Those of a bench are there for themselves.
+        began = blocks_file.exists() and command == "gate"
         said = "blocks.jsonl without latency.json: a comparison with the base did not end, and says nothing yet"
-        return None, [("latency", said)] if blocks_file.exists() else []
+        return None, [("latency", said)] if began else []
     try:
         told = plain_tree(_COMPARISON(json_value(bytes_of(file))))
         _check(told)

@@ -9,6 +9,7 @@ from .latency_words import (
     NOTE,
     SAID,
     SYMBOL,
+    grouped,
     headline,
     limit,
     reasons,
@@ -30,16 +31,18 @@ def compared(view: View):
     if comparison is None:
         return None
     anchors = {record["kernel_id"]: record for record in view.records}
-    failing = comparison.not_passing
+    failing = grouped(comparison.not_passing)
     passing = [case for case in comparison.cases if case.outcome == "pass"]
     dispatch = {one["kernel_id"]: one["what"] for one in comparison.told["selections"]}
 
-    def card(case, number, is_drawn):
+    def card(group, number, is_drawn):
+        case = group[0]
         return {
             "case": case,
+            "others": [(one, anchors.get(one.kernel_id)) for one in group[1:]],
             "record": anchors.get(case.kernel_id),
             "reasons": reasons(case),
-            "blind": [(NAME[metric], case.pairs[metric]["note"]) for metric in case.blind],
+            "blind": [(_names(metrics), why) for why, metrics in case.blind.items()],
             "dispatch": dispatch.get(case.kernel_id),
             "rows": _rows(case),
             "drawings": _drawings(case, number) if is_drawn else [],
@@ -54,14 +57,17 @@ def compared(view: View):
         "note": NOTE,
         "unpinned": unpinned(view),
         "counts": comparison.counts,
-        "cards": [card(case, i, i < _MOST_DRAWN) for i, case in enumerate(failing[:_MOST_CARDS])],
-        "cards_left": max(0, len(failing) - _MOST_CARDS),
+        "cards": [card(group, i, i < _MOST_DRAWN) for i, group in enumerate(failing[:_MOST_CARDS])],
+        "cards_left": sum(map(len, failing[_MOST_CARDS:])),
         "drawn": _MOST_DRAWN,
         "undrawn": max(0, min(len(failing), _MOST_CARDS) - _MOST_DRAWN),
-        "passed": [card(case, _MOST_CARDS + i, True) for i, case in enumerate(passing[:_PASSED_DRAWN])],
+        "passed": [card([case], _MOST_CARDS + i, True) for i, case in enumerate(passing[:_PASSED_DRAWN])],
         "passed_left": max(0, len(passing) - _PASSED_DRAWN),
         "dispatch": [(one, _beside(comparison, one["kernel_id"])) for one in comparison.told["selections"]],
-        "blind": [(*key, count) for key, count in comparison.blind.items()],
+        "blind": [
+            (why, [(name, _names(metrics)) for name, metrics in classes.items()])
+            for why, classes in comparison.blind.items()
+        ],
         "cases": [(case, anchors.get(case.kernel_id), _rows(case)) for case in comparison.cases],
         "said": SAID,
         "symbol": SYMBOL,
@@ -72,6 +78,10 @@ def compared(view: View):
 
 def _class_of(outcome):
     return _CLASS.get(outcome) or CLASS_OF_EXIT[OUTCOMES[outcome]]
+
+
+def _names(metrics):
+    return ", ".join(NAME[metric] for metric in metrics)
 
 
 def _beside(comparison: Comparison, kernel_id):

@@ -47,7 +47,7 @@ def headline(comparison: Comparison) -> str:
     """All of it in one sentence, the worst first, without symbol and full stop."""
     told = comparison.told
     parts = [_of_cases(comparison), *_unchanged(told), *_left_out(told), *_dispatch(told)]
-    if told["exit_code"] not in (0, *(OUTCOMES[case.outcome] for case in comparison.cases)):
+    if not told["invalid"] and told["exit_code"] not in (0, *(OUTCOMES[case.outcome] for case in comparison.cases)):
         parts.append(f"exit code {told['exit_code']} by what the findings say")
     return "; ".join(parts)
 
@@ -55,8 +55,10 @@ def headline(comparison: Comparison) -> str:
 def _of_cases(comparison):
     counts, total = comparison.counts, len(comparison.cases)
     if not total:
-        unchanged = comparison.told["unchanged"]
-        return "nothing was measured: same machine code" if unchanged else "nothing was compared"
+        told = comparison.told
+        if told["invalid"]:
+            return "no verdict: nothing was measured"
+        return "nothing was measured: same machine code" if told["unchanged"] else "nothing was compared"
     worst, *others = counts
     rest = "".join(f", {counts[outcome]} {SAID[outcome]}" for outcome in others)
     if worst == "pass":
@@ -93,6 +95,14 @@ def unpinned(view: View) -> str:
         f"The environment is {state}, and these verdicts are of it alone: assay env verify says in what it differs "
         "from its pin, assay env pin writes one."
     )
+
+
+def grouped(cases) -> list:
+    """Lists of cases, in their order: one disturbance of a machine, which makes all of a block void, is told once."""
+    groups = {}
+    for case in cases:
+        groups.setdefault(reasons(case)[0] if case.outcome == "invalid" else case.id, []).append(case)
+    return list(groups.values())
 
 
 def reasons(case: ComparedCase) -> list:

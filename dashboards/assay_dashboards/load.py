@@ -179,7 +179,7 @@ def load(folder: Path) -> Loaded:
             raise InputError(f"{file}:{place}: {str(error).lstrip('.')}") from None
         records.append(record)
     notes = [("count", "records.jsonl ends in a torn line, which is left out")] if torn else []
-    comparison, more = read_comparison(folder)
+    comparison, more = read_comparison(folder, run["asked"]["command"])
     return Loaded(
         folder,
         run,

@@ -3,7 +3,7 @@ a code span, where Markdown and HTML mean nothing and nobody is mentioned."""
 
 import re
 
-from .latency_words import NOTE, SAID, SYMBOL, headline, reasons, unpinned, verdict
+from .latency_words import NOTE, SAID, SYMBOL, grouped, headline, reasons, unpinned, verdict
 from .plain import shortened
 from .view import SYMBOL_OF_VERDICT, View
 
@@ -95,33 +95,47 @@ def _against_base(view):
     said = f"{verdict(comparison)[1]} {headline(comparison)}{_blind(comparison)}. {unpinned(view)}".rstrip()
     if comparison.exit_codes == {0} and not comparison.not_passing and not told["selections"] and not told["findings"]:
         return [f"**Latency against the base:** {said}"]
-    lines = ["### Latency against the base", "", said, ""]
-    shown = comparison.not_passing[:_MOST_FAILURES]
-    for case in shown:
-        lines.append(f"- {SYMBOL[case.outcome]} **{SAID[case.outcome]}** {code(case.id)}")
+    parts = [
+        ["### Latency against the base"],
+        [said],
+        [code(told["invalid"], 600)] if told["invalid"] else [],
+        [*_cases_that_do_not_pass(comparison), *_beside(told)],
+        [NOTE] if comparison.not_passing else [],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part).split("\n")
+
+
+def _cases_that_do_not_pass(comparison):
+    lines = []
+    shown = grouped(comparison.not_passing)[:_MOST_FAILURES]
+    for case, *others in shown:
+        more = f" and {len(others)} more cases" if others else ""
+        lines.append(f"- {SYMBOL[case.outcome]} **{SAID[case.outcome]}** {code(case.id)}{more}")
         for sentence, of_the_gate in reasons(case):
             lines.append(f"  - {sentence}" + (f" The gate says: {code(of_the_gate, 300)}" if of_the_gate else ""))
-        lines += [f"  - {metric}: {code(case.pairs[metric]['note'], 200)}" for metric in case.blind]
-    lines += _rest(len(shown), comparison.not_passing)
-    lines += [
-        f"- ⇄ **dispatch changed** {code(one['kernel_id'])}: {code(one['what'], 300)}" for one in told["selections"]
+    return lines + _rest(sum(map(len, shown)), comparison.not_passing)
+
+
+def _beside(told):
+    changed = [
+        f"⇄ **dispatch changed** {code(one['kernel_id'])}: {code(one['what'], 300)}" for one in told["selections"]
     ]
-    lines += [f"- {code(finding['kind'], 40)} {code(finding['text'], 300)}" for finding in told["findings"]]
-    lines += [f"- left out: {code(one['what'])}: {code(one['why'], 200)}" for one in told["left_out"][:_MOST_FINDINGS]]
-    lines += _rest(_MOST_FINDINGS, told["left_out"])
-    return [*lines, "", NOTE] if shown else lines
+    found = [f"{code(one['kind'], 40)} {code(one['text'], 300)}" for one in told["findings"]]
+    left_out = [f"left out: {code(one['what'])}: {code(one['why'], 200)}" for one in told["left_out"]]
+    lines = []
+    for listed in (changed, found, left_out):
+        lines += [f"- {line}" for line in listed[:_MOST_FINDINGS]] + _rest(_MOST_FINDINGS, listed)
+    return lines
 
 
 def _blind(comparison):
     """Where a verdict is of less than the policy asks for."""
-    if not comparison.blind:
-        return ""
-    classes = {}
-    for of_class, metric, _ in comparison.blind:
-        classes.setdefault(of_class, []).append(metric)
-    named = [f"{code(name, 60)} ({', '.join(metrics)})" for name, metrics in list(classes.items())[:_MOST_NAMED]]
-    more = f" and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else ""
-    return f"; a change as small as the policy's margin cannot be seen in {', '.join(named)}{more}"
+    told = []
+    for why, classes in list(comparison.blind.items())[:_MOST_NAMED]:
+        named = [f"{code(name, 60)} ({', '.join(metrics)})" for name, metrics in list(classes.items())[:_MOST_NAMED]]
+        more = f" and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else ""
+        told.append(f"in {', '.join(named)}{more}: {code(why, 200)}")
+    return f"; a change as small as the policy's margin may go unseen {'; '.join(told)}" if told else ""
 
 
 def _findings(view):

@@ -48,7 +48,7 @@ def test_worst_first_with_a_card_and_a_drawing_of_each_that_did_not_pass(full):
     words = ["2 of 18 cases are slower than the base, 1 void, 1 undecided, 1 faster, 13 pass",
              "1 kernel unchanged and not measured; 1 left out; 1 dispatch change", "11 blocks were void", "m=64,n=64",
              "rows=64,cols=1000", "rows=4,cols=4", "rows=9,cols=900", "m=512", "What dispatch chose changed",
-             "cannot be seen", "left out, without a verdict", "is wrong: no latency of it counts", "unchanged, and so",
+             "may go unseen", "left out, without a verdict", "is wrong: no latency of it counts", "unchanged, and so",
              "the 3 that passed nearest", "all cases (18)"]  # fmt: skip
     places = [told.index(word) for word in words]
     assert places == sorted(places)
@@ -196,10 +196,11 @@ def test_a_comparison_that_passes_blindly_says_so_in_that_line(full, tmp_path):
     note = "too noisy to see +2.00 % of p50: the margin is +4.30 %"
     case, blocks = one_case(pairs={"p50": {"blind": True, "note": note, "margin": 0.0421}})
     view = compared(tmp_path, [case], blocks)
-    assert "a change as small as the policy's margin cannot be seen in `cpu/warm/below-500us` (p50)." in summary(view)
+    unseen = f"a change as small as the policy's margin may go unseen in `cpu/warm/below-500us` (p50): `{note}`."
+    assert unseen in summary(view)
     text = section(files_of(view)["index.html"])
-    assert f"1 cases of <b>cpu/warm/below-500us</b>, median: {note}" in text
-    assert "blind: p50" in text
+    assert f"<b>cpu/warm/below-500us</b> (median): {note}" in text
+    assert '<span class="coarse">blind</span>' in text
 
 
 @pytest.mark.parametrize("state", ["mismatched", "unpinned"])
@@ -235,14 +236,28 @@ def test_nothing_compared_is_not_called_good(tmp_path):
     assert "is wrong: no latency of it counts" in said(files_of(view)["index.html"])
 
 
-def test_a_comparison_that_is_void_as_a_whole_says_why(tmp_path):
-    why = {"kind": "pin", "text": "the environment differs from ci/pins/x.toml in libm: run on a pinned one"}
-    view = compared(tmp_path, findings=[why], exit_code=3, run={"exit_code": 3})
+def test_a_comparison_that_is_invalid_as_a_whole_says_why_and_what_to_do(tmp_path):
+    why = "the environment is mismatched: differs from ci/pins/x.toml in libm; mend it, or add --unpinned"
+    view = compared(tmp_path, blocks=None, invalid=why, exit_code=3, run={"exit_code": 3})
     assert verdict(view.comparison) == ("unsure", "⊘")
-    told = summary(view)
-    assert "⊘ nothing was compared; exit code 3 by what the findings say." in told
-    assert f"- `pin` `{why['text']}`" in told
-    assert why["text"] in said(section(files_of(view)["index.html"]))
+    assert f"⊘ no verdict: nothing was measured.\n\n`{why}`\n" in summary(view)
+    assert f"No verdict: nothing was measured. {why}" in said(section(files_of(view)["index.html"]))
+    assert view.exit_code == 3
+    assert "Invalid" in view.headline
+
+
+def test_cases_of_which_the_same_is_said_are_one_card(tmp_path):
+    made = [one_case(f"gemm/simd:m={i} warm", ("invalid",) * 3, 2, voids=[("steal", 1)] * 3) for i in range(7)]
+    made.append(one_case("gemm/simd:m=7 warm", ("invalid",) * 3, 2, voids=[("steal", 1)] * 2))
+    cases, blocks = zip(*made, strict=True)
+    view = compared(tmp_path, cases, [one for of_case in blocks for one in of_case], run={"exit_code": 3})
+    text = section(files_of(view)["index.html"])
+    assert text.count("<article") == 2
+    assert "⊘ 7 void" in text
+    assert "and 6 more cases of which the same is said" in text
+    assert all(f"gemm/simd:m={i} warm" in text for i in range(8))
+    assert "`gemm/simd:m=0 warm` and 6 more cases\n" in summary(view)
+    assert summary(view).count("No verdict") == 2
 
 
 def test_blocks_void_by_one_arm_alone_are_told_of_a_comparison_that_passes(tmp_path):

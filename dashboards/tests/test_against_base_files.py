@@ -71,6 +71,7 @@ def test_a_comparison_that_did_not_end_is_a_finding(tmp_path):
     (tmp_path / "latency.json").unlink()
     view = View(load(tmp_path))
     assert view.comparison is None
+    assert read_comparison(tmp_path, "bench") == (None, []), "blocks of a bench are there for themselves"
     assert view.findings == [
         ("latency", "blocks.jsonl without latency.json: a comparison with the base did not end, and says nothing yet")
     ]
@@ -83,10 +84,10 @@ def test_blocks_of_another_comparison_are_a_finding(tmp_path):
     assert view.findings == [("latency", f"{NAME} warm: latency.json has a median that no blocks of blocks.jsonl give")]
 
 
-def many(outcome, count, blocks_each=1):
+def many(outcome, count):
     cases, blocks = [], []
     for i in range(count):
-        case, made = one_case(f"gemm/simd:m={i},n=4096,k=4096,dtype=bf16 warm", (outcome, "pass", "pass"), blocks_each)
+        case, made = one_case(f"gemm/simd:m={i},n=4096,k=4096,dtype=bf16 warm", (outcome, "pass", "pass"), 2, seed=i)
         cases.append(case)
         blocks += made
     return cases, blocks
@@ -144,7 +145,7 @@ def test_hostile_texts_stay_text(tmp_path):
 
 def refusal(folder, capsys):
     with pytest.raises(InputError) as caught:
-        read_comparison(folder)
+        read_comparison(folder, "gate")
     assert main([str(folder)]) == 4
     error = capsys.readouterr().err
     assert error == f"{caught.value}\n"
