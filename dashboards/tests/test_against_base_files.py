@@ -1,7 +1,9 @@
 """Files of a comparison of latencies: what is missing of them, what is refused, and that nothing in them can act."""
 
 import json
+import math
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -18,6 +20,22 @@ from sample_latency import latency_json, of_each, write_comparison
 from sample_report import Page
 from sample_run import record, write_run
 from test_report import HOSTILE
+
+WRITTEN = Path(__file__).parent / "data" / "written"  # kept by harness/tests/comparison_test.cpp
+
+
+def test_what_the_program_wrote_is_read():
+    loaded = load(WRITTEN)
+    assert loaded.notes == []
+    slower, batched = loaded.comparison.cases
+    assert (slower.outcome, batched.outcome) == ("regress", "invalid")
+    assert slower.pairs["p50"]["high"] is None, "infinite"
+    assert batched.void_reasons == {"steal": 1}
+    assert batched.arms[0].microseconds is None
+    # By the writer, from the blocks in either order: which arm is which.
+    for line in (WRITTEN / "blocks.jsonl").read_text("utf-8").splitlines()[:2]:
+        base, change = slower.arms
+        assert json.loads(line)["deltas"]["p50"] == pytest.approx(math.log(change.p50_us / base.p50_us))
 
 
 def test_cases_of_batches_have_a_median_and_no_drawing(tmp_path):

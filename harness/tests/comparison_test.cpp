@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,13 +17,14 @@
 #include "gate/policy.h"
 #include "gate_fakes.h"
 #include "made_up_process.h"
+#include "record/json_text.h"
 #include "record/run_folder.h"
 #include "scratch.h"
 
 namespace assay {
 namespace {
 
-using ::testing::ElementsAre;
+namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -229,6 +234,76 @@ TEST(LatencyClass, SaysHowACaseIsSampled) {
   EXPECT_EQ(latency_class_of("cuda", {.metric = "cold", .p50_us = 3, .coarse = true}), "cuda/cold/coarse");
   EXPECT_EQ(latency_class_of("cpu", {.metric = "warm", .p50_us = 3, .batch = 8}), "cpu/warm/batched");
   EXPECT_EQ(latency_class_of("cpu", {.metric = "warm", .p50_us = 499}), "cpu/warm/below-500us");
+}
+
+// What a run's folder holds after a comparison: a case of each kind of block, and numbers that are not finite.
+Comparison sample() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Margin margin{.gates = true, .least = 0.003, .margin = 0.02};
+  Comparison comparison{.base = "5c1f0e9a", .change = "d40b8812", .blocks = 2, .seconds = 1.5, .seed = 17};
+  comparison.compared.unchanged = {{"gemm/openblas", "the same bytes"}};
+  comparison.compared.left_out = {{"gemm/new", "the base does not have it"}};
+  comparison.selections = {{"gemm/simd:m=2,dtype=f32", "algorithm: a -> b"}};
+  CaseResult slower{.id = "gemm/simd:m=2,dtype=f32 warm", .latency_class = "cpu/warm/below-50us", .blocks = 2};
+  slower.margins = {margin, margin, margin};
+  const LatencyReading reading{.blocks = 2,
+                               .estimate = std::log(1.25),
+                               .interval = {-kInfinity, kInfinity},
+                               .upper = kInfinity,
+                               .p_slower = 0.25,
+                               .p_faster = 1};
+  slower.pairs[0] = {LatencyOutcome::regress, reading, true, "+25.00 % in 2 blocks"};
+  slower.pairs[1] = {LatencyOutcome::pass, {.blocks = 2}, true, ""};
+  slower.pairs[2] = {LatencyOutcome::inconclusive, {}, false, "the gate did not end"};
+  CaseResult batched{
+      .id = "gemm/simd:m=1,dtype=f32 warm", .latency_class = "cpu/warm/batched", .blocks = 1, .voids = 1};
+  batched.margins = {margin, Margin{.note = "not gated: its samples are of batches"}, Margin{}};
+  batched.margins[0].blind = true;
+  batched.pairs[0].outcome = LatencyOutcome::invalid;
+  comparison.result = {{slower, batched}, {{"voids", "one of them may cause it"}}, 1};
+  return comparison;
+}
+
+std::vector<RecordedBlock> sample_blocks() {
+  const SampleSet base{.nanoseconds = {1000, 1000, 1001}}, change{.nanoseconds = {1250, 1250, 1999}};
+  std::vector<RecordedBlock> blocks;
+  for (const BlockOrder order : {BlockOrder::abba, BlockOrder::baab}) {
+    std::array<SampleSet, kProcessesOfABlock> samples;
+    const auto number = std::ssize(blocks);
+    RecordedBlock block{
+        .latency_class = "cpu/warm/below-50us", .case_id = "gemm/simd:m=2,dtype=f32 warm", .number = number};
+    for (size_t i = 0; i < samples.size(); ++i) {
+      samples[i] = is_change(order, i) ? change : base;
+      block.nanoseconds[i] = samples[i].nanoseconds;
+    }
+    block.block = block_of(order, samples);
+    blocks.push_back(block);
+  }
+  const SampleSet batch{.nanoseconds = {4000, 4004}, .batch = 4};
+  RecordedBlock of_batches{.latency_class = "cpu/warm/batched", .case_id = "gemm/simd:m=1,dtype=f32 warm"};
+  of_batches.block = block_of(BlockOrder::abba, {batch, batch, batch, batch});
+  blocks.push_back(of_batches);
+  of_batches.number = 1;
+  of_batches.void_why = "steal";
+  of_batches.void_process = 2;
+  blocks.push_back(of_batches);
+  return blocks;
+}
+
+// The report reads these files, so that what is written here and what is read there cannot drift apart.
+TEST(Comparison, TheReportsSampleIsWhatIsWritten) {
+  Scratch scratch;
+  write_comparison(scratch.path, sample());
+  std::string lines;
+  for (const RecordedBlock& block : sample_blocks()) lines += print_json(to_json(block), -1) + "\n";
+  write_text(scratch.path / "blocks.jsonl", lines);
+  EXPECT_EQ(read_blocks(scratch.path / "blocks.jsonl"), sample_blocks());
+  const fs::path checked_in = fs::path(ASSAY_SOURCE_DIR) / "dashboards/tests/data/written";
+  for (const char* name : {"latency.json", "blocks.jsonl"}) {
+    const std::string written = content_of(scratch.path / name);
+    if (std::getenv("ASSAY_UPDATE") != nullptr) write_text(checked_in / name, written);
+    EXPECT_EQ(content_of(checked_in / name), written) << checked_in / name << " is stale: run with ASSAY_UPDATE=1";
+  }
 }
 
 }  // namespace
