@@ -11,14 +11,11 @@ The page's path is printed when the report is written. Exit code 0 then, whateve
 and lacks records; 4, with one line, for that and when it could not be written.
 """
 
-import argparse
-import contextlib
-import errno
-import os
 import sys
 from pathlib import Path
 
 from .benchmark_json import benchmark_json
+from .command import Parser, refused, write_pages
 from .junit import junit
 from .load import load
 from .pages import pages, selftest_pages
@@ -28,28 +25,7 @@ from .selftest import Selftest, read_selftest
 from .summary import summary
 from .view import View
 
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(4, f"{self.prog}: {message}\n")
-
-
-def _refused(file, error: OSError) -> InputError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    remedy = "free space on its disk" if full else "make it writable"
-    return InputError(f"{file}: cannot be written: {error.strerror}; {remedy}")
-
-
-def _replace(file: Path, content: bytes):
-    part = file.with_name(file.name + ".part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, file)
-    except OSError as error:
-        # A full disk is refused without a file name, and half a page must not stay.
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise _refused(file, error) from None
+_PAGES_OF_KERNELS = "kernel-*.html"  # of an earlier report in the same place
 
 
 def write_report(view: View, out: Path, selftest: Selftest | None = None) -> Path:
@@ -58,25 +34,14 @@ def write_report(view: View, out: Path, selftest: Selftest | None = None) -> Pat
     files["junit.xml"] = junit(view)
     files["benchmark.json"] = benchmark_json(view).encode("utf-8")
     files["summary.md"] = summary(view).encode("utf-8")
-    return _write(files, out)
+    return write_pages(files, out, stale=_PAGES_OF_KERNELS)
 
 
 def write_selftest_report(selftest: Selftest, out: Path) -> Path:
     """Likewise."""
-    return _write({name: text.encode("utf-8") for name, text in selftest_pages(selftest).items()}, out)
-
-
-def _write(files: dict, out: Path) -> Path:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for stale in out.glob("kernel-*.html"):
-            if stale.name not in files:
-                stale.unlink()
-    except OSError as error:
-        raise _refused(error.filename or out, error) from None
-    for name, content in files.items():
-        _replace(out / name, content)
-    return out / "index.html"
+    return write_pages(
+        {name: text.encode("utf-8") for name, text in selftest_pages(selftest).items()}, out, _PAGES_OF_KERNELS
+    )
 
 
 def _report(options):
@@ -97,7 +62,7 @@ def _report(options):
 
 
 def main(arguments=None) -> int:
-    parser = _Parser(prog="assay_dashboards", description="Writes the report of a run's or a selftest's folder.")
+    parser = Parser(prog="assay_dashboards", description="Writes the report of a run's or a selftest's folder.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the run or the selftest")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the report goes (default: FOLDER/report)")
     parser.add_argument("--selftest", type=Path, metavar="FOLDER", help="a selftest to show in the run's page")
@@ -109,7 +74,7 @@ def main(arguments=None) -> int:
         print(error, file=sys.stderr)
         return 4
     except OSError as error:
-        print(_refused(error.filename or "standard output", error), file=sys.stderr)
+        print(refused(error.filename or "standard output", error), file=sys.stderr)
         return 4
     return 0
 

@@ -48,22 +48,20 @@ _LATENCY = object_of(
         "involuntary_switches": count,
     }
 )
-_RECORD = object_of(
-    {
-        **dict.fromkeys(("kernel_id", "op", "kernel", "target", "owner", "module_hash", "verdict", "reason"), text),
-        "checks": list_of(_CHECK),
-        "errors": list_of(_ERROR),
-        "output_hash": text,
-        "truth_hash": text,
-        "selection": map_of(text),
-        "workspace_bytes": count,
-        "resident_growth_bytes": integer,
-        "interruptions": count,
-        "latency": list_of(_LATENCY),
-        "seconds": map_of(number),
-        "repro": text,
-    }
-)
+_RECORD = {
+    **dict.fromkeys(("kernel_id", "op", "kernel", "target", "owner", "module_hash", "verdict", "reason"), text),
+    "checks": list_of(_CHECK),
+    "errors": list_of(_ERROR),
+    "output_hash": text,
+    "truth_hash": text,
+    "selection": map_of(text),
+    "workspace_bytes": count,
+    "resident_growth_bytes": integer,
+    "interruptions": count,
+    "latency": list_of(_LATENCY),
+    "seconds": map_of(number),
+    "repro": text,
+}
 _CONTRACT = object_of(
     {
         "owner": text,
@@ -85,7 +83,9 @@ _RUN = object_of(
         "exit_code": optional(integer),
         "threads": integer,
         "environment": map_of(text),
-        "libraries": list_of(object_of(dict.fromkeys(("path", "version", "build_id"), text))),
+        "libraries": list_of(
+            object_of({**dict.fromkeys(("path", "version", "build_id"), text), "modules": list_of(text)}, modules=[])
+        ),
         "kernels": list_of(
             object_of(
                 {
@@ -152,32 +152,8 @@ class Loaded:
 
 def load(folder: Path) -> Loaded:
     """Reads all of a run. Raises InputError."""
-    file = folder / "run.json"
-    try:
-        run, _ = document(bytes_of(file), _RUN)
-        if run["pin"]["state"] not in PIN_STATES:
-            raise InputError(f"pin.state: '{run['pin']['state']}' is not one of {', '.join(PIN_STATES)}")
-    except InputError as error:
-        message = str(error).lstrip(".")
-        raise InputError(message if message.startswith(str(file)) else f"{file}: {message}") from None
-
-    verdicts = {row["verdict"] for row in run["tables"]["verdicts"]}
-    file = folder / "records.jsonl"
-    *lines, torn = bytes_of(file).split(b"\n")
-    records, keys = [], set()
-    for place, line in enumerate(lines, 1):
-        try:
-            record, raw = document(line, _RECORD)
-            if raw["kernel_id"] in keys:
-                raise InputError(f"kernel_id: '{record['kernel_id']}' twice")
-            keys.add(raw["kernel_id"])
-            _check_words(record, verdicts)
-            # The raw text: a path is looked up, not shown.
-            for latency, source in zip(record["latency"], raw["latency"], strict=True):
-                latency["samples_file"] = source["samples_file"]
-        except InputError as error:
-            raise InputError(f"{file}:{place}: {str(error).lstrip('.')}") from None
-        records.append(record)
+    run = read_run(folder, bytes_of(folder / "run.json"))
+    records, torn = read_records(folder, bytes_of(folder / "records.jsonl"), run)
     notes = [("count", "records.jsonl ends in a torn line, which is left out")] if torn else []
     comparison, more = read_comparison(folder, run["asked"]["command"])
     return Loaded(
@@ -189,6 +165,40 @@ def load(folder: Path) -> Loaded:
         _invariances(folder / "invariances.json"),
         comparison,
     )
+
+
+def read_run(folder: Path, content: bytes) -> dict:
+    """`content` is that of the folder's run.json. Raises InputError."""
+    try:
+        run = document(content, _RUN)[0]
+        if run["pin"]["state"] not in PIN_STATES:
+            raise InputError(f"pin.state: '{run['pin']['state']}' is not one of {', '.join(PIN_STATES)}")
+    except InputError as error:
+        raise InputError(f"{folder / 'run.json'}: {str(error).lstrip('.')}") from None
+    return run
+
+
+def read_records(folder: Path, content: bytes, run: dict, keys=tuple(_RECORD)) -> tuple[list, bool]:
+    """`content` is that of the folder's records.jsonl. Returns its records, with these keys, and whether a torn line
+    was left out at its end. Raises InputError."""
+    read = object_of({key: _RECORD[key] for key in keys})
+    verdicts = {row["verdict"] for row in run["tables"]["verdicts"]}
+    *lines, torn = content.split(b"\n")
+    records, ids = [], set()
+    for place, line in enumerate(lines, 1):
+        try:
+            record, raw = document(line, read)
+            if raw["kernel_id"] in ids:
+                raise InputError(f"kernel_id: '{record['kernel_id']}' twice")
+            ids.add(raw["kernel_id"])
+            _check_words(record, verdicts)
+            # The raw text: a path is looked up, not shown.
+            for latency, source in zip(record["latency"], raw["latency"], strict=True):
+                latency["samples_file"] = source["samples_file"]
+        except InputError as error:
+            raise InputError(f"{folder / 'records.jsonl'}:{place}: {str(error).lstrip('.')}") from None
+        records.append(record)
+    return records, bool(torn)
 
 
 def _fingerprints(file):
@@ -221,6 +231,6 @@ def _invariances(file):
 def _check_words(record, verdicts):
     if record["verdict"] not in verdicts:
         raise InputError(f"verdict: '{record['verdict']}' is not in run.json's table")
-    for i, check in enumerate(record["checks"]):
+    for i, check in enumerate(record.get("checks", ())):
         if check["outcome"] not in OUTCOMES:
             raise InputError(f"checks[{i}].outcome: '{check['outcome']}' is not one of {', '.join(OUTCOMES)}")

@@ -1,23 +1,17 @@
-"""index.html and one page a kernel, or the page of a selftest. Templates escape everything; the only markup let through
-is plots.py's own."""
+"""index.html and one page a kernel, or the page of a selftest."""
 
-import base64
-import hashlib
 import math
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from . import plots, sumtrees
+from .html import template_environment, us
 from .latency_page import compared
-from .plain import shortened, slug
+from .plain import slug
 from .selftest import Selftest
 from .view import CLASS_OF_EXIT, SYMBOL_OF_OUTCOME, SYMBOL_OF_VERDICT, View
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _MOST_LISTED = 200  # cards of failures on the index; the kernel pages have them all
 _MOST_FOLDED = 50  # cases listed in a card of the index
 _ACCUMULATORS = {0: "none", 1: "f16", 2: "bf16", 3: "f32", 4: "f64", 5: "i32", 6: "tensor"}  # ASSAY_ACC_*
@@ -31,7 +25,7 @@ _CLASS_OF_INVARIANT = {"promised": "good", "partly": "blank", "observed": "blank
 
 def pages(view: View, selftest: Selftest | None = None) -> dict:
     """File name -> content. `selftest` is shown on index.html."""
-    environment = _environment()
+    environment = template_environment()
     environment.globals.update(
         view=view,
         selftest=selftest,
@@ -41,7 +35,7 @@ def pages(view: View, selftest: Selftest | None = None) -> dict:
         class_of_outcome=_WORST_OUTCOME_CLASS,
         page_of=lambda name: f"kernel-{slug(name)}.html",
         class_of_invariant=_CLASS_OF_INVARIANT,
-        us=_us,
+        us=us,
         most_folded=_MOST_FOLDED,
     )
     made = {"index.html": environment.get_template("index.html.j2").render(**_index(view))}
@@ -52,29 +46,7 @@ def pages(view: View, selftest: Selftest | None = None) -> dict:
 
 
 def selftest_pages(selftest: Selftest) -> dict:
-    return {"index.html": _environment().get_template("selftest.html.j2").render(selftest=selftest)}
-
-
-def _environment():
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["own"] = Markup  # this package's own style and script, and nothing else
-    script = (_TEMPLATES / "filter.js").read_text("utf-8")
-    environment.globals.update(
-        style=(_TEMPLATES / "style.css").read_text("utf-8"),
-        script=script,
-        # The page may run this script and no other: not even one that an escaping fault would let in.
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        number=_number,
-        percent=_percent,
-        shortened=shortened,
-    )
-    return environment
+    return {"index.html": template_environment().get_template("selftest.html.j2").render(selftest=selftest)}
 
 
 def _class_of(view, verdict):
@@ -82,28 +54,6 @@ def _class_of(view, verdict):
     if verdict != "pass" and view.verdicts[verdict]["exit_code"] == 0:
         return "blank"
     return CLASS_OF_EXIT.get(view.verdicts[verdict]["exit_code"], "bad")
-
-
-def _us(value, digits=3) -> str:
-    """Microseconds to so many significant digits, with a unit that fits."""
-    if not math.isfinite(value):
-        return str(value)
-    for unit, scale in (("s", 1e6), ("ms", 1e3), ("µs", 1.0)):
-        if abs(value) >= scale or scale == 1.0:
-            return f"{value / scale:.{digits}g} {unit}" if abs(value / scale) < 1000 else f"{value / scale:.0f} {unit}"
-    raise AssertionError("unreachable")
-
-
-def _number(value) -> str:
-    if isinstance(value, float) and not value.is_integer():
-        return f"{value:.4g}"
-    return f"{int(value):,}" if math.isfinite(value) else str(value)
-
-
-def _percent(part, whole) -> str:
-    """Never 100 % of less than all, nor 0 % of more than nothing."""
-    share = 100 * part / whole
-    return f"{share if part in (0, whole) else min(max(share, 0.1), 99.9):.1f} %"
 
 
 def _index(view):

@@ -127,6 +127,14 @@ def test_the_same_key_twice_is_refused(tmp_path):
     assert "records.jsonl:2: kernel_id: 'gemm/simd:m=8" in refusal(tmp_path)
 
 
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize(("hidden", "shown"), [("\x7f", "\\x7f"), ("\u202e", "\\u202e"), ("\x00", "\\x00")])
+def test_what_cannot_be_seen_is_shown_however_it_is_written(tmp_path, hidden, shown, ascii_only):
+    line = json.dumps(record(reason=f"a{hidden}b"), ensure_ascii=ascii_only)
+    write_run(tmp_path, [], tail=line + "\n")
+    assert load(tmp_path).records[0]["reason"] == f"a{shown}b"
+
+
 def test_a_torn_last_line_is_left_out_and_said(tmp_path):
     write_run(tmp_path, [record()], tail='{"schema":{"maj')
     loaded = load(tmp_path)
