@@ -13,6 +13,13 @@ import pytest
 CI = Path(__file__).resolve().parents[1]
 FILES = ["harness/main.cpp", "kernels/kernel.cpp", "kernels/tests/test_kernel.py"]
 JUNIT = '<testsuite><testcase name=\\"a\\" status=\\"run\\"/></testsuite>'
+PYTHON_TESTS = """import pytest
+def test_it(): pass
+@pytest.mark.slow
+def test_long(): pass
+@pytest.mark.statistical
+def test_rates(): pass
+"""
 # The heading under which `assay selftest` lists faults that this machine cannot judge.
 BEYOND = re.search(r'list\("(Beyond[^"]*)"', (CI.parent / "harness/gate/selftest_result.cpp").read_text())[1]
 
@@ -48,7 +55,7 @@ def git(tree, *arguments):
 @pytest.fixture
 def tree(tmp_path):
     """A repository whose last commit changes one of two C++ files."""
-    for name in ["ci/test", "ci/common.sh", "ci/tally.py"]:
+    for name in ["ci/test", "ci/common.sh", "ci/tally.py", "conftest.py"]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(CI.parent / name, tmp_path / name)
     for name, script in STAND_INS.items():
@@ -57,7 +64,7 @@ def tree(tmp_path):
         (tmp_path / name).chmod(0o755)
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("def test_it():\n    pass\n" if name.endswith(".py") else "")
+        (tmp_path / name).write_text(PYTHON_TESTS if name.endswith(".py") else "")
     (tmp_path / ".gitignore").write_text("/build/\n/programs/\n/.venv/\n/tidied\n")
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "-A")
@@ -143,6 +150,7 @@ def test_a_base_that_git_does_not_know_leaves_every_file_to_look_at(tree):
 
 NO_CUDA = "skipped: ctest (tests and kernels of CUDA: this build has none)"
 NO_GPU = "skipped: ctest (2 tests labelled gpu: they need a GPU)"
+LABELLED = ["test_long (labelled slow: --all runs it)", "test_rates (labelled statistical: --all runs it)"]
 FAULTS = ["skipped: seeded-faults (3 faults: of other parts)", "skipped: seeded-faults (a: too large)"]
 
 
@@ -152,7 +160,7 @@ FAULTS = ["skipped: seeded-faults (3 faults: of other parts)", "skipped: seeded-
         (["--all"], [*FAULTS, NO_GPU, NO_CUDA]),
         (["--sanitize", "address"], [NO_GPU, "slow or statistical", NO_CUDA]),
         (["--sanitize", "thread"], ["2 tests not labelled threads", NO_CUDA]),
-        ([], ["clang-tidy (1 files in which git sees no change", *FAULTS, NO_GPU, "slow or statistical", NO_CUDA]),
+        ([], [*LABELLED, "clang-tidy (1 files in which git sees", *FAULTS, NO_GPU, "slow or statistical", NO_CUDA]),
     ],
 )
 def test_what_is_left_out_is_counted_with_its_reason(tree, arguments, lines):

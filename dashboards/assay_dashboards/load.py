@@ -76,6 +76,7 @@ _CONTRACT = object_of(
 _RUN = object_of(
     {
         "asked": object_of({**dict.fromkeys(("command", "tier", "filter", "shard"), text), "argv": list_of(text)}),
+        "commit": text,
         "started": text,
         "finished": text,
         "planned": count,
@@ -107,6 +108,7 @@ _RUN = object_of(
     },
     left_out=[],
     pin={"platform": "", "state": "unknown", "differences": [], "unknown": []},
+    commit="",
 )
 _FINGERPRINT = object_of(
     {

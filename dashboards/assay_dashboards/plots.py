@@ -235,3 +235,44 @@ def _name_arms(axes, x, y, align):
             x, y + 0.12 * (1 - i), f"{'- -' if i == 0 else '—'} {word}", color=style["color"], ha=align, fontsize=8,
             transform=axes.transAxes,
         )  # fmt: skip
+
+
+_MOST_DRAWN = 400  # points of a series; of more the extremes of stretches
+
+
+def history_curve(values, days, breaks, changes, levels, unit: str, name: str) -> Markup:
+    """A series over its runs, in their order. `days` are texts of digits and hyphens, one a point; `breaks` and
+    `changes` positions of first points, of an epoch and after a change; `levels`: (start, stop, value)."""
+    count = len(values)
+    with matplotlib.rc_context(_STYLE):
+        figure, axes = _axes(5.2, 1.9, left=0.7, bottom=0.36, right=0.12)
+        x, y = _extremes(np.asarray(values, dtype=float))
+        axes.plot(x, y, color=FIRST, linewidth=0.9, marker="." if count <= 60 else None, markersize=3)
+        for start, stop, value in levels:
+            axes.plot((start, stop - 1), (value, value), color=SECOND, linewidth=1.6)
+        for position in breaks:
+            axes.axvline(position - 0.5, color=_MUTED, linewidth=0.9, linestyle=":")
+        for position in changes:
+            axes.axvline(position - 0.5, color=_BAD, linewidth=1.2, linestyle="--")
+        lowest, highest = float(y.min()), float(y.max())
+        margin = 0.06 * (highest - lowest) or 0.01 * highest
+        axes.set_ylim(lowest - margin, highest + margin)
+        axes.set_xlim(-0.5 - 0.01 * count, count - 0.5 + 0.01 * count)
+        middle = (lowest + highest) / 2
+        _ticks(axes.yaxis, [lowest, middle, highest], [f"{value:.4g}" for value in (lowest, middle, highest)])
+        shown = sorted({0, (count - 1) // 2, count - 1})
+        _ticks(axes.xaxis, shown, [days[i] for i in shown])
+        for label, side in zip(axes.get_xticklabels(), ("left", "center", "right")[: len(shown)], strict=True):
+            label.set_horizontalalignment(side)
+        axes.set_ylabel(unit)
+        return _svg(figure, name, "Latency over the runs")
+
+
+def _extremes(values):
+    """(positions, values), of many points the least and the largest of each stretch."""
+    if len(values) <= _MOST_DRAWN:
+        return np.arange(len(values)), values
+    kept = []
+    for stretch in np.array_split(np.arange(len(values)), _MOST_DRAWN // 2):
+        kept += sorted({int(stretch[values[stretch].argmin()]), int(stretch[values[stretch].argmax()])})
+    return np.array(kept), values[kept]

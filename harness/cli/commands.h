@@ -16,5 +16,6 @@ int golden_command(const Options& options);
 int fingerprint_command(const Options& options);
 int env_command(const Options& options);
 int report_command(const Options& options);
+int history_command(const Options& options);
 
 }  // namespace assay

@@ -19,6 +19,7 @@ int dispatch(const assay::Options& options) {
   if (options.command == "fingerprint") return assay::fingerprint_command(options);
   if (options.command == "env") return assay::env_command(options);
   if (options.command == "report") return assay::report_command(options);
+  if (options.command == "history") return assay::history_command(options);
   return assay::run_command(options);
 }
 

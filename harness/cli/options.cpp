@@ -236,6 +236,17 @@ Options parse_options(const std::vector<std::string>& arguments) {
       ->check(CLI::ExistingPath);
   report->add_option("--before", o.before, "an earlier selftest to set beside it, likewise")->check(CLI::ExistingPath);
   report->add_flag("--invariances", o.invariances, "print the invariance matrix as a Markdown table, and no more");
+  CLI::App* history = app.add_subcommand("history", "latencies of many runs, and what changed in them");
+  history->require_subcommand(1);
+  CLI::App* import = history->add_subcommand("import", "keep the latencies of runs");
+  import->add_option("runs", o.runs, "folders of runs")->required();
+  CLI::App* show = history->add_subcommand("show", "what changed, as a table and a page");
+  show->add_option("--kernel", o.kernels, "op/kernel or a whole id, such as 'gemm/*'; '*' matches any text");
+  show->add_option("--out", o.out, "folder of the page; default runs/history");
+  for (CLI::App* sub : {import, show}) {
+    sub->add_option("--root", o.root, "source tree with dashboards, and the history in runs/");
+    sub->add_option("--db", o.database, "sqlite:///FILE or postgresql://...; default runs/history.sqlite of the tree");
+  }
 
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -249,7 +260,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   }
   o.argv = arguments;
   o.command = app.get_subcommands()[0]->get_name();
-  for (const CLI::App* parent : {golden, env}) {
+  for (const CLI::App* parent : {golden, env, history}) {
     if (!parent->get_subcommands().empty()) o.subcommand = parent->get_subcommands()[0]->get_name();
   }
   o.tier = tier_named(o.command == "selftest" ? texts.selftest_tier : texts.tier);

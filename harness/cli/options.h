@@ -14,8 +14,9 @@
 namespace assay {
 
 struct Options {
-  std::string command;            // "check", "golden", ...
-  std::string subcommand;         // of golden: verify, diff, update; of env: pin, verify, or none
+  std::string command;  // "check", "golden", ...
+  // Of golden: verify, diff, update; of env: pin, verify, or none; of history: import, show.
+  std::string subcommand;
   std::vector<std::string> argv;  // without the program
   std::string program = "assay";  // as it was called, for lines to paste
 
@@ -58,11 +59,14 @@ struct Options {
   int64_t shapes = 0;            // after which a sweep of a kernel ends; 0: --seconds alone
   int64_t draws = 1;             // seed of a sweep's shapes
   int repeat = 1;                // processes that fingerprint compares
-  std::filesystem::path run_folder;  // of report: a run's or a selftest's; golden and env pin: a run's
-  bool unpinned = false;             // the environment need not be the pinned one, and what is written says so
-  std::filesystem::path selftest;    // report: to show in the run's page
-  std::filesystem::path before;      // report: an earlier selftest to set beside it
-  bool invariances = false;          // report: the matrix alone, as Markdown
+  std::filesystem::path run_folder;         // of report: a run's or a selftest's; golden and env pin: a run's
+  bool unpinned = false;                    // the environment need not be the pinned one, and what is written says so
+  std::filesystem::path selftest;           // report: to show in the run's page
+  std::filesystem::path before;             // report: an earlier selftest to set beside it
+  bool invariances = false;                 // report: the matrix alone, as Markdown
+  std::vector<std::filesystem::path> runs;  // history import: their folders
+  std::string database;                     // history: URL; empty: a file in runs/ of the tree
+  std::string kernels;                      // history show: glob of op/kernel or a whole id; empty: all
 };
 
 // Help was asked for: this text, exit 0.

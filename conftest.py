@@ -1,0 +1,24 @@
+"""Tests labelled slow or statistical are skips with that reason, unless pytest gets --all, as ci/test passes it on."""
+
+import pytest
+
+LABELS = {
+    "slow": "takes minutes, or measures time",
+    "statistical": "checks rates on many drawn samples",
+}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help=f"run tests labelled {' or '.join(LABELS)} too")
+
+
+def pytest_configure(config):
+    for label, meaning in LABELS.items():
+        config.addinivalue_line("markers", f"{label}: {meaning}")
+
+
+def pytest_collection_modifyitems(config, items):
+    for item in [] if config.getoption("--all") else items:
+        for label in LABELS:
+            if item.get_closest_marker(label):
+                item.add_marker(pytest.mark.skip(reason=f"labelled {label}: --all runs it"))

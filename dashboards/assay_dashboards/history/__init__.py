@@ -1,0 +1,1 @@
+"""Latencies of many runs, kept in a database, and what changed in them. Start: __main__.py."""
