@@ -7,7 +7,7 @@ import numpy as np
 
 from .edivisive import LONGEST, SHORTEST, SIDE, normal_scores
 
-SIZES = (SHORTEST, 28, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 768, LONGEST)
+SIZES = (SHORTEST, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 768, LONGEST)
 LEVELS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 5e-3, 3e-3, 2e-3, 1e-3, 5e-4, 3e-4, 2e-4, 1e-4)
 _WORK = 1e11  # pairs of points looked at for a size, within
 _ORDERS = (200_000, 4_000_000)  # orders at least and at most

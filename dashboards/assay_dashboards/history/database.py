@@ -18,9 +18,9 @@ from sqlalchemy import (
     Text,
     create_engine,
     event,
+    insert,
     inspect,
     select,
-    update,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -29,7 +29,8 @@ from ..command import refused
 from ..plain import InputError, plain, shortened
 
 VERSION = 1  # of the tables below; a program refuses those of a later one
-_SECONDS = 10  # that a connection and a lock are waited for
+_SECONDS = 30  # that a connection and a lock are waited for
+_LOCK = 1634955641  # of the history's writers; any number that nobody else takes
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
 metadata = MetaData()
@@ -102,11 +103,10 @@ class Database:
         """A transaction that no other writer is in: it is kept whole, or nothing of it. Makes the tables where there
         is nothing yet. Raises InputError."""
         self._make_folder()
-        with self._told(), self._engine.begin() as connection:
+        with self._told(), self._engine.execution_options(writes=True).begin() as connection:
             if not self._is_there(connection):
                 metadata.create_all(connection)
-                connection.execute(version.insert().values(version=VERSION))
-            connection.execute(update(version).values(version=VERSION))  # takes the lock on either system
+                connection.execute(insert(version).values(version=VERSION))
             yield connection
 
     @contextmanager
@@ -157,7 +157,7 @@ class Database:
 def _engine_of(url: str) -> tuple[str, Engine]:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise InputError(f"--db {_without_password(url)}: no URL; write sqlite:///FILE or postgresql://...") from None
     name = plain(parsed.render_as_string(hide_password=True))
     system = parsed.drivername
@@ -169,11 +169,21 @@ def _engine_of(url: str) -> tuple[str, Engine]:
             raise InputError(f"--db {name}: names no file; write sqlite:///FILE")
         engine = create_engine(parsed, connect_args={"timeout": _SECONDS})
         event.listen(engine, "connect", _leave_transactions_to_us)
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
-        return name, engine
-    engine = create_engine(parsed, connect_args={"connect_timeout": _SECONDS})
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(f"SET lock_timeout = '{_SECONDS}s'"))
+    else:
+        engine = create_engine(parsed, connect_args={"connect_timeout": _SECONDS})
+    event.listen(engine, "begin", _begin)
     return name, engine
+
+
+def _begin(connection):
+    """A writer has the database's lock before it reads, so that what it saw holds until it is done."""
+    writes = connection.get_execution_options().get("writes", False)
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    else:
+        connection.exec_driver_sql(f"SET lock_timeout = '{_SECONDS}s'")
+        if writes:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
 
 def _leave_transactions_to_us(connection, _):

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtri
 
-SHORTEST = 24  # points, below which nothing can be told from noise that hangs together
+SHORTEST = 28  # points, below which nothing can be told from noise that hangs together
 LONGEST = 1024  # points; the table ends there, and the work grows as their square
 SIDE = 3  # points at least on either side of a change
 LEVEL = 0.05  # a change with a larger p is none, however few series there are

@@ -25,7 +25,7 @@ def import_runs(database: Database, folders: list[Path], tell: Callable, complai
     complain(line) for one that cannot be read, and returns how many those were. Raises InputError when the database
     cannot be used; what was imported before that stays."""
     with database.writing() as connection:
-        known = dict(connection.execute(select(run.c.identity, run.c.content)).tuples().all())
+        known = dict(connection.execute(select(run.c.identity, run.c.content)).all())
     ids = {series: {}, epoch: {}}
     refused = 0
     for folder, outcome in _read(folders, known):
@@ -54,12 +54,15 @@ def _readers(workers):
     if workers == 1:
         return ThreadPoolExecutor(1)
     # Not forked: a child must not hold this process's connection to a database.
-    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _end_with, (os.getpid(),))
 
 
-def _end_with_parent():
+def _end_with(parent):
+    """However that ends: a reader would wait for ever."""
     pr_set_pdeathsig = 1  # linux/prctl.h
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended before that
+        os._exit(1)
 
 
 def _is_known(folder, known):
@@ -121,9 +124,9 @@ def _ids_of(connection, table, rows, known):
     asked = [key for key in rows if key not in found]
     for start in range(0, len(asked), _AT_ONCE):
         query = select(table.c.key, table.c.id).where(table.c.key.in_(asked[start : start + _AT_ONCE]))
-        found.update(connection.execute(query).tuples().all())
+        found.update(connection.execute(query).all())
     lacking = [{"key": key} | rows[key] for key in asked if key not in found]
     if lacking:
         returned = connection.execute(insert(table).returning(table.c.key, table.c.id), lacking)
-        found.update(returned.tuples().all())
+        found.update(returned.all())
     return found
