@@ -1,12 +1,18 @@
 """Histories for tests and for looking at: python dashboards/tests/sample_history.py DIR writes run folders with one of
 everything. Numbers come from a fixed seed; nothing here was measured."""
 
+import json
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import numpy as np
+from sqlalchemy import insert
+
+from assay_dashboards.history import database
+from assay_dashboards.history.database import Database
 from sample_run import kernel_entry, latency_summary, record, run_json, write_run
 
 ENVIRONMENT = run_json([])["environment"]
@@ -47,6 +53,42 @@ def full_history(folder: Path, nights=90) -> list[Path]:
         compiler = "g++ 12.2.0" if night < 40 else "g++ 13.1.0"
         runs.append(write_night(folder / f"night-{night:03}", night, values, compiler, kernels=[kernel_entry()]))
     return runs
+
+
+def store(url, values, epochs=None, facts=None, references=None, **columns):
+    """Puts series straight into the database. `values`: kernel id -> p50 of every night; `epochs`: the epoch of every
+    night; `facts` of each epoch; `references`: like `values`. `columns` are to the series and points."""
+    nights = max((len(one) for one in values.values()), default=0)
+    epochs = epochs or [1] * nights
+    facts = facts or {number: {"epoch": str(number)} for number in set(epochs)}
+    of_series = {"metric": "warm", "target": "cpu", "device": "Example CPU", "unit": "fma; 2 threads"}
+    of_point = {"verdict": "pass", "module_hash": "ab", "p90_us": None, "p99_us": None, "tail_mass": None}
+    of_series |= {key: columns[key] for key in of_series.keys() & columns.keys()}
+    of_point |= {key: columns[key] for key in of_point.keys() & columns.keys()}
+    points = [
+        {
+            "series": number,
+            "run": night + 1,
+            "epoch": epochs[night],
+            "p50_us": value,
+            "reference_us": None if references is None else float(references[name][night]),
+        }
+        | of_point
+        for number, (name, one) in enumerate(values.items(), 1)
+        for night, value in enumerate(one.tolist())
+    ]
+    runs = [
+        {"id": night + 1, "identity": f"{night}", "content": "", "records": len(values), "started": time_of(night)}
+        | {"tier": "ci", "commit": columns.get("commit", f"{night:07x}")}
+        for night in range(nights)
+    ]
+    with Database(url).writing() as connection:
+        connection.execute(insert(database.run), runs)
+        rows = [{"id": number, "key": f"{number}", "facts": json.dumps(one)} for number, one in facts.items()]
+        connection.execute(insert(database.epoch), rows)
+        rows = [{"id": i, "key": f"{i:x}", "kernel_id": name} | of_series for i, name in enumerate(values, 1)]
+        connection.execute(insert(database.series), rows)
+        connection.execute(insert(database.point), points)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,14 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 from assay_dashboards.__main__ import main, write_report
+from assay_dashboards.history.__main__ import main as history
 from assay_dashboards.load import load
 from assay_dashboards.view import View
+from sample_history import full_history, store
 from sample_latency import full_comparison
 from sample_run import CHECKS, SCHEMA, kernel_entry, latency_summary, record, run_json, write_run
 from sample_selftest import fault, full_selftest, write_selftest
+from test_history_page import noisy, step
 from test_report import HOSTILE, hostile_run
 
 REASON = os.environ.get("ASSAY_NO_BROWSER", "")
@@ -264,6 +267,68 @@ def test_rows_without_a_verdict_stay_when_one_is_chosen(browser, tmp_path):
     Select(browser.find_element(By.ID, "filter-verdict")).select_by_value("wrong")
     assert [row.find_element(By.TAG_NAME, "th").text for row in shown(browser, "#grid tbody tr")] == ["gemm/other"]
     assert len(shown(browser, "#invariances ~ .scroll tbody tr")) == 1
+    assert quiet(browser) == []
+
+
+@pytest.fixture(scope="module")
+def history_page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("history")
+    database = f"--db=sqlite:///{folder / 'h.sqlite'}"
+    assert history(["import", database, *map(str, full_history(folder / "runs"))]) == 0
+    assert history(["show", database, f"--out={folder}"]) == 0
+    return folder / "history.html"
+
+
+def test_series_are_found_by_words_and_by_state(browser, history_page):
+    browser.get(history_page.as_uri())
+    rows = "#series ~ .scroll tbody tr"
+    assert len(shown(browser, rows)) == 11
+    Select(browser.find_element(By.ID, "filter-verdict")).select_by_value("candidate")
+    assert len(shown(browser, rows)) == len(shown(browser, "figure")) == 2
+    browser.find_element(By.ID, "filter-text").send_keys("m=9,")
+    (row,) = shown(browser, rows)
+    assert row.find_element(By.TAG_NAME, "th").text == "gemm/simd:m=9,n=64,k=64,dtype=f32"
+    assert "≈ candidate" in row.text
+    (figure,) = shown(browser, "figure")
+    assert "assay gate --base REF" in figure.text
+    assert quiet(browser) == []
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_history_fits_a_screen_and_a_phone_in_light_and_dark(browser, history_page, width, scheme):
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 1000}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        browser.get(history_page.as_uri())
+        assert too_wide(browser) == []
+        colours = browser.execute_script(
+            "const of = selector => getComputedStyle(document.querySelector(selector));"
+            "return [of('body').backgroundColor, of('figure svg path[style*=first]').stroke]"
+        )
+        expected = {
+            "light": ["rgb(255, 255, 255)", "rgb(47, 111, 179)"],
+            "dark": ["rgb(15, 19, 24)", "rgb(106, 168, 232)"],
+        }
+        assert colours == expected[scheme]
+        assert quiet(browser) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_nothing_hostile_of_a_history_runs(browser, tmp_path):
+    database = f"sqlite:///{tmp_path / 'h.sqlite'}"
+    columns = {"metric": HOSTILE, "device": HOSTILE, "unit": HOSTILE, "module_hash": HOSTILE, "commit": HOSTILE}
+    facts = {1: {HOSTILE: HOSTILE}, 2: {HOSTILE: "x"}}
+    values = {HOSTILE: noisy(step(90, 60, 0.1))}
+    store(database, values, epochs=[1] * 30 + [2] * 60, facts=facts, **columns)
+    assert history(["show", f"--db={database}", f"--out={tmp_path}"]) == 0
+    browser.get((tmp_path / "history.html").as_uri())
+    assert "onerror" in browser.find_element(By.TAG_NAME, "figure").text
+    assert browser.execute_script("return document.images.length") == 0
     assert quiet(browser) == []
 
 

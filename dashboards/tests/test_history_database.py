@@ -117,6 +117,7 @@ def test_a_folder_is_no_database(capsys, tmp_path, night):
         ("sqlite://", "names no file"),
         ("sqlite:///:memory:", "names no file"),
         ("sqlite:///file:x?mode=memory&uri=true", "names no file"),
+        ("postgresql://u@localhost:1/x?password=hunter2", "cannot be used: "),
         ("postgresql://u:hunter2@localhost:1/x", "postgresql://u:***@localhost:1/x: cannot be used: "),
     ],
 )

@@ -159,7 +159,8 @@ def _engine_of(url: str) -> tuple[str, Engine]:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
         raise InputError(f"--db {_without_password(url)}: no URL; write sqlite:///FILE or postgresql://...") from None
-    name = plain(parsed.render_as_string(hide_password=True))
+    hidden = parsed.update_query_dict({"password": "***"}) if "password" in parsed.query else parsed
+    name = plain(hidden.render_as_string(hide_password=True))
     system = parsed.drivername
     if system not in _DRIVERS:
         raise InputError(f"--db {name}: neither sqlite:///FILE nor postgresql://...; those two are known")
