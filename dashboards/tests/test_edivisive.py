@@ -12,6 +12,7 @@ from scipy import stats
 from assay_dashboards.history import edivisive
 from assay_dashboards.history.calibrate import LEVELS, SIZES, largest_statistics, null_sample
 from assay_dashboards.history.edivisive import LEVEL, SHORTEST, SIDE, benjamini_hochberg, changes
+from assay_dashboards.history.watch import RATE
 from change_points import NULLS, PLANTED, found_share, null_series, planted_series, rate_of_false_changes
 
 
@@ -185,6 +186,16 @@ def test_null_series_show_a_false_change_at_most_at_the_level(kind, n):
     false = rate_of_false_changes(kind, n, count, seed=13)
     for level in (LEVEL, 0.01):
         assert at_most(level, int((false <= level).sum()), count), (kind, n, (false <= level).mean())
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", ["normal", "two values, 1 in 5", "AR(1), 0.5", "AR(1), 0.8"])
+def test_nights_of_many_null_series_tell_of_none(kind):
+    """One in twenty at most does, whatever the number of series: tails of the p-values are what is looked at."""
+    series, nights = 200, 60
+    p = rate_of_false_changes(kind, 60, series * nights, seed=15).reshape(nights, series)
+    false = sum(benjamini_hochberg(night, RATE) > 0 for night in p)
+    assert at_most(RATE, false, nights), false
 
 
 @pytest.mark.statistical
