@@ -91,8 +91,9 @@ void describe(const assay::Call& c, const assay::Describe& emit) {
                                               : "cudnnTransformTensor + cudnnSoftmaxForward, accurate");
 }
 
-// z in 16 bits would be rounded before its exponential. A row that is hidden whole comes out as zeros, not NaN. A tensor
-// of the library has fewer than 2^31 elements, padding between rows included (cudnnSetTensor4dDescriptorEx refuses it).
+// z in 16 bits would be rounded before its exponential. A row that is hidden whole comes out as zeros, not NaN. A
+// tensor of the library has fewer than 2^31 elements, padding between rows included (cudnnSetTensor4dDescriptorEx
+// refuses it).
 constexpr assay_contract contract_with(int32_t accumulator) {
   return {.interface_version = 1,
           .owner = "libraries@assay",
