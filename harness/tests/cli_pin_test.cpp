@@ -186,8 +186,8 @@ TEST_F(Pins, AChangeIsJudgedByThePinOfItsBase) {
   EXPECT_EQ(env("verify", {"--base", base, "--approve-findings"}).status, 3);
   const auto gate = [&](const std::string& name, std::vector<std::string> more) {
     run = (folder / name).string();
-    std::vector<std::string> arguments{"gate",   "--no-report", "--module", module("good"), "--filter", kCase,
-                                       "--root", root,          "--base",   base,           "--out",    run};
+    std::vector<std::string> arguments{"gate", "--no-report", "--module", module("good"), "--filter", kCase, "--root",
+                                       root,   "--base",      base,       "--no-latency", "--out",    run};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return assay(arguments);
   };

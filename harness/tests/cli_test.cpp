@@ -74,7 +74,7 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"shrink", "reduce/bad:kind=sum,n=7,dtype=f32", "--module", good}, "does not fail: unsupported, "},
       {{"shrink", kCase, "--module", good, "--seconds", "-1"}, "--seconds"},
       {{"check", "--resume", run}, "run.json"},
-      {{"check", "--base", run}, "policy.toml"},
+      {{"check", "--base", run}, "no such folder"},
       {{"check", "--base", "no-such-ref"}, "no-such-ref"},
       {{"check", "--root", run}, "ci/policy"},
       {{"check", "--modules", run}, "modules folder"},
@@ -345,8 +345,8 @@ TEST_F(Cli, AnInterruptSaysHowToGoOn) {
 TEST_F(Cli, TheGateListsEditsOfWhatJudgesItAndWantsApproval) {
   const fs::path base = tree();
   std::ofstream(base / "ci/policy/policy.toml", std::ios::app) << "# an older word\n";
-  const std::vector<std::string> gate{"gate",     "--no-report", "--module", module("good"),
-                                      "--filter", kCase,         "--base",   base.string()};
+  const std::vector<std::string> gate{"gate", "--no-report", "--module",    module("good"), "--filter",
+                                      kCase,  "--base",      base.string(), "--no-latency"};
   std::vector<std::string> first = gate, second = gate;
   first.insert(first.end(), {"--out", run});
   second.insert(second.end(), {"--approve-findings", "--out", run + "2"});

@@ -69,6 +69,14 @@ margin = 0.03
 [latency.tail]
 least = 0.002
 margin = 0.01
+[latency.samples]
+warm = 200
+cold = 100
+seconds = 0.1
+[latency.voids]
+steal = 0.005
+foreign = 0.05
+sentinel = 0.02
 [[known_issue]]
 kernel = "gemm/simd:*"
 verdict = "wrong"
