@@ -127,9 +127,8 @@ std::vector<RecordedBlock> BlockMeter::concluded(int64_t number, BlockOrder orde
     }
     if (complete) {
       block.block = block_of(order, samples);
-      const auto is_of_single_launches = [](const SampleSet& set) { return set.batch == 1; };
-      if (std::all_of(samples.begin(), samples.end(), is_of_single_launches)) {
-        for (size_t place = 0; place < samples.size(); ++place) block.nanoseconds[place] = samples[place].nanoseconds;
+      for (size_t place = 0; place < samples.size() && !block.block.median_only; ++place) {
+        block.nanoseconds[place] = samples[place].nanoseconds;
       }
     } else {
       block.block.order = order;
