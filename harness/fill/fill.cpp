@@ -61,6 +61,9 @@ constexpr std::array kGenerators{
     GeneratorRow{Generator::probe_steps, "probe_steps", "row less 64 in the first column, else 0"},
     GeneratorRow{Generator::every, "every", "every bit pattern of the dtype in turn, seed after seed"},
     GeneratorRow{Generator::sparse, "sparse", "1 or -1 at one place in each eighth of a row, else 0"},
+    GeneratorRow{Generator::dominant, "dominant",
+                 "square: 1 to 2 of either sign on the diagonal, normal / columns else"},
+    GeneratorRow{Generator::triangle, "triangle", "dominant with NaN beyond the diagonal of each row"},
 };
 
 const GeneratorRow& generator_row(std::string_view name) {

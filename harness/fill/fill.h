@@ -63,6 +63,8 @@ enum class Generator : uint8_t {
   probe_steps,
   every,
   sparse,
+  dominant,
+  triangle,
 };
 
 // Everything about one tensor's fill that does not depend on the element, but for its support; plain data, to be passed
@@ -266,6 +268,14 @@ ASSAY_HD inline double generate(const FillPlan& f, int64_t row, int64_t col) {
     }
     case Generator::every:
       return decode(f.dtype, every_bits(f, index));
+    case Generator::dominant:
+    case Generator::triangle: {
+      // Of a square matrix, whose elements may have parts; rows count those.
+      const int64_t parts = f.elements / (f.cols * f.cols), line = row / (parts < 1 ? 1 : parts);
+      if (line == col) return (hash(choice_key, i) & 1) != 0 ? -1 - uniform(f.key, i) : 1 + uniform(f.key, i);
+      if (col > line && f.generator == Generator::triangle) return kNan;
+      return normal(f.key, i) / static_cast<double>(f.cols);
+    }
     case Generator::sparse: {  // one element in each eighth of a row
       const int64_t eighth = (f.cols + 7) / 8;
       const uint64_t draw = hash(row_key, static_cast<uint64_t>(8 * row + col / eighth));

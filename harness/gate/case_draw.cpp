@@ -59,8 +59,8 @@ struct CaseDraw::Shape {
 };
 
 bool is_length(const FieldSpec& field) {
-  return field.kind == FieldKind::integer && (!field.fallback || *field.fallback == "1") && !left_alone(field) &&
-         field.name != "seed";
+  return field.kind == FieldKind::integer && field.least >= 0 && (!field.fallback || *field.fallback == "1") &&
+         !left_alone(field) && field.name != "seed";
 }
 
 bool is_prime(int64_t n) {

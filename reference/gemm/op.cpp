@@ -11,6 +11,7 @@
 #include "reference/math/caps.h"
 #include "reference/math/tensor_unit.h"
 #include "reference/probe_list.h"
+#include "reference/product_fills.h"
 
 namespace assay {
 namespace gemm {
@@ -18,32 +19,12 @@ namespace {
 
 bool is_float_type(int32_t type) { return type >= ASSAY_ACC_F16 && type <= ASSAY_ACC_F64; }
 
-// Each tensor's generator for a fill of the case: most fill everything alike; those that show little in a product of
-// two of the same kind are paired with another. Rows of A and columns of B are a generator's rows, of length k, so that
-// the matrices are the same in every layout.
-struct Fills {
-  FillSpec a, b, c;
-};
-
-Fills fills_of(const Case& c) {
+// Rows of A and columns of B are a generator's rows, of length k, so that the matrices are the same in every layout.
+ProductFills fills_of(const Case& c) {
   const std::string& fill = c.word("fill");
-  const FillSpec normal{}, integers{.generator = "integers"}, own{.generator = fill};
-  if (fill == "normal" || fill == "uniform" || fill == "integers" || fill == "negative") return {own, own, own};
-  if (fill == "cancelling") return {own, {.generator = "constant"}, normal};  // pairs of A meet equal elements of B
-  if (fill == "huge") {                                                       // results near the largest number
-    const double share = 2.0 / static_cast<double>(std::max<int64_t>(c.integer("k"), 1));
-    return {own, {.generator = "uniform", .scale = share}, normal};
-  }
-  if (fill == "nan_one") return {normal, own, normal};
-  if (fill == "onehot" || fill == "identity") return {own, {.generator = "index"}, integers};
-  if (fill == "index") return {own, integers, integers};
-  if (fill == "ones") return {own, own, integers};
-  if (fill == "sparse") return {own, integers, integers};  // sums up to 64: 16-bit outputs hold them, whatever k is
-  if (is_probe(c)) {
-    const bool has_partner = fill == "probe_spine" || fill == "probe_fused" || fill == "probe_order";
-    return {own, {.generator = has_partner ? fill + "_partner" : "ones"}, integers};
-  }
-  return {own, normal, normal};
+  if (!is_probe(c)) return product_fills(fill, c.integer("k"));
+  const bool has_partner = fill == "probe_spine" || fill == "probe_fused" || fill == "probe_order";
+  return {{.generator = fill}, {.generator = has_partner ? fill + "_partner" : "ones"}, {.generator = "integers"}};
 }
 
 void require_exact_scalar(const Case& c, std::string_view name, DType dtype) {
@@ -135,7 +116,7 @@ class GemmOp final : public Op, public MatrixProductOp {
     require_exact_scalar(c, "alpha", dtype);
     require_exact_scalar(c, "beta", dtype);
     const bool ta = c.word("ta") == "t", tb = c.word("tb") == "t";
-    Fills fills = fills_of(c);
+    ProductFills fills = fills_of(c);
     fills.a.axis = ta ? 1 : 2;
     fills.b.axis = tb ? 2 : 1;
     const auto tensor = [&](const char* name, DType type, int64_t rows, int64_t cols, const char* pad,

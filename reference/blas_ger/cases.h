@@ -1,0 +1,12 @@
+// What is tried of blas_ger at each tier.
+#pragma once
+
+#include <vector>
+
+#include "core/op.h"
+
+namespace assay::blas_ger {
+
+std::vector<Case> cases(const Op& op, Tier tier);
+
+}  // namespace assay::blas_ger
