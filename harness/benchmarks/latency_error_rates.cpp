@@ -1,7 +1,7 @@
 // How often the latency gate errs on a machine, and which changes it finds there, from blocks recorded with the same
 // build in both arms (measure/blocks_file.h): gates made of the half that calibration does not see, and known changes
-// replayed into it (gate/latency_replay.h). Prints Markdown. Nothing is measured, so that it runs anywhere; what it
-// says is of the machine and the day of the blocks.
+// replayed into it (gate/latency_replay.h). Which blocks are void is by the policy's rules. Prints Markdown. Nothing is
+// measured, so that it runs anywhere; what it says is of the machine and the day of the blocks.
 //
 //   build/bin/latency_error_rates BLOCKS.jsonl... [--policy ci/policy] [--gates 2000] [--cases 50] [--changed 1000]
 //   [--seed 1]
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "gate/disturbance.h"
 #include "gate/latency_replay.h"
 #include "gate/policy.h"
 
@@ -30,6 +31,7 @@ std::string error_rates(const std::vector<std::string>& files, const std::string
     int64_t next = first;
     for (RecordedBlock& block : read_blocks(file)) {
       block.number += first;
+      apply_void_rules(policy.latency->voids, block);
       next = std::max(next, block.number + 1);
       blocks.push_back(std::move(block));
     }

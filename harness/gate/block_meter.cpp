@@ -13,18 +13,20 @@ namespace {
 
 constexpr uint64_t kAny = uint64_t{1} << 62;
 
-// Kernel ids of the wanted cases, each with what is to be timed of it, in a drawn order.
+// Kernel ids of the wanted cases, each with what is to be timed of it.
 struct Visit {
   const ArmCase* arm_case = nullptr;
   bool warm = false, cold = false;
 };
 
+// In a drawn order.
 std::vector<Visit> visits(const std::vector<ArmCase>& cases, const std::vector<size_t>& wanted, Draw& draw) {
   std::map<std::string, Visit> by_kernel;
   for (const size_t i : wanted) {
     Visit& visit = by_kernel[cases[i].kernel_id];
     visit.arm_case = &cases[i];
-    (cases[i].metric == "warm" ? visit.warm : visit.cold) = true;
+    visit.warm = visit.warm || cases[i].metric == "warm";
+    visit.cold = visit.cold || cases[i].metric == "cold";
   }
   std::vector<Visit> order;
   for (const auto& [unused, visit] : by_kernel) order.push_back(visit);
@@ -32,44 +34,93 @@ std::vector<Visit> visits(const std::vector<ArmCase>& cases, const std::vector<s
   return order;
 }
 
+// One turn's samples to those of earlier turns. A metric that a turn did not give is gone.
+void add(const Timed& turn, Timed& into) {
+  const bool is_first = into.metrics.empty() && into.refused.empty() && into.failed.empty();
+  if (is_first) {
+    into = turn;
+    return;
+  }
+  if (into.refused.empty()) into.refused = turn.refused;
+  if (into.failed.empty()) into.failed = turn.failed;
+  std::erase_if(into.metrics, [&](const auto& metric) { return !turn.metrics.contains(metric.first); });
+  for (auto& [name, set] : into.metrics) {
+    const SampleSet& more = turn.metrics.at(name);
+    for (const int64_t ns : more.nanoseconds) set.nanoseconds.push_back(ns * set.batch / more.batch);
+    set.coarse = set.coarse || more.coarse;
+    // Samples of batches and of single launches are no distribution of launches together.
+    if (set.batch == 1 && more.batch > 1) set.coarse = true;
+  }
+}
+
 double median_of_three(double a, double b, double c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
 
 }  // namespace
 
-// What one process of a block has measured.
-struct BlockMeter::Sampled {
-  std::map<std::string, Timed> by_kernel;  // by kernel id
-  double sentinel_us = 0;
-  std::string disturbed;  // by what, or nothing
+// One process of a block.
+struct BlockMeter::Running {
+  std::unique_ptr<TimingProcess> process;
+  bool is_change = false;
+  Draw draw;
+  ConditionsOfProcess watched{};
+  std::vector<double> sentinels_us{};
+  std::map<std::string, Timed> by_kernel{};  // by kernel id
+};
+
+struct BlockMeter::Measured {
+  std::array<std::map<std::string, Timed>, kProcessesOfABlock> by_kernel;
+  std::array<ProcessConditions, kProcessesOfABlock> conditions;
 };
 
 BlockMeter::BlockMeter(Settings settings) : settings_(std::move(settings)) {}
 
-BlockMeter::Sampled BlockMeter::run_process(bool is_change, uint64_t seed, const std::vector<size_t>& wanted) {
-  Draw draw(seed);
-  Sampled sampled;
+void BlockMeter::take_turn(Running& running, const ArmCase& one, bool warm, bool cold) {
+  const LatencyPolicy::Samples& all = settings_.samples;
+  const TimePlan plan{.warm_samples = warm ? all.warm : 0,
+                      .cold_samples = cold ? all.cold : 0,
+                      .seconds_at_most = all.seconds,
+                      .turns = all.turns,
+                      .scatter = 1 + running.draw.below(kAny)};
   const MachineState before = settings_.machine();
-  double seconds_spent = 0;
-  {
-    const std::unique_ptr<TimingProcess> process = settings_.start();
-    const std::vector<Visit> order = visits(settings_.cases, wanted, draw);
-    std::array<double, 3> sentinels{};
-    sentinels[0] = process->sentinel().compute_us;
-    for (size_t i = 0; i < order.size(); ++i) {
-      if (i == order.size() / 2) sentinels[1] = process->sentinel().compute_us;
-      const ArmCase& one = *order[i].arm_case;
-      const TimePlan plan{.warm_samples = order[i].warm ? settings_.samples.warm : 0,
-                          .cold_samples = order[i].cold ? settings_.samples.cold : 0,
-                          .seconds_at_most = settings_.samples.seconds,
-                          .scatter = 1 + draw.below(kAny)};
-      sampled.by_kernel[one.kernel_id] = process->time(is_change ? one.change : one.base, one.c, plan);
-    }
-    sentinels[2] = process->sentinel().compute_us;
-    sampled.sentinel_us = median_of_three(sentinels[0], sentinels[1], sentinels[2]);
-    seconds_spent = process->seconds_spent();
+  const Timed timed = running.process->time(running.is_change ? one.change : one.base, one.c, plan);
+  running.watched.add(before, settings_.machine());
+  add(timed, running.by_kernel[one.kernel_id]);
+}
+
+BlockMeter::Measured BlockMeter::run_processes(BlockOrder order, Draw draw, const std::vector<size_t>& wanted) {
+  std::vector<Running> all;
+  const MachineState began = settings_.machine();
+  for (size_t place = 0; place < kProcessesOfABlock; ++place) {
+    const bool of_change = is_change(order, place);
+    all.push_back({start(of_change), of_change, Draw(draw.below(kAny))});
   }
-  sampled.disturbed = disturbance(before, settings_.machine(), seconds_spent, settings_.voids);
-  return sampled;
+  const auto read_sentinels = [&] {
+    for (Running& one : all) one.sentinels_us.push_back(one.process->sentinel().compute_us);
+  };
+  const std::vector<Visit> cases = visits(settings_.cases, wanted, draw);
+  read_sentinels();
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if (i == cases.size() / 2) read_sentinels();
+    for (int64_t turn = 0; turn < settings_.samples.turns; ++turn) {
+      for (Running& one : all) take_turn(one, *cases[i].arm_case, cases[i].warm, cases[i].cold);
+    }
+  }
+  read_sentinels();
+  Measured measured;
+  double seconds_spent = 0;
+  for (Running& one : all) {
+    seconds_spent += one.process->seconds_spent();
+    one.process.reset();
+  }
+  const double foreign = foreign_share(began, settings_.machine(), seconds_spent);
+  for (size_t place = 0; place < all.size(); ++place) {
+    measured.conditions[place] = all[place].watched.conditions();
+    measured.conditions[place].foreign = foreign;
+    const std::vector<double>& us = all[place].sentinels_us;
+    measured.conditions[place].sentinel_us = median_of_three(us[0], us[1], us[2]);
+    measured.by_kernel[place] = std::move(all[place].by_kernel);
+  }
+  return measured;
 }
 
 std::vector<RecordedBlock> BlockMeter::measure(int64_t number, const std::vector<size_t>& wanted) {
@@ -77,45 +128,26 @@ std::vector<RecordedBlock> BlockMeter::measure(int64_t number, const std::vector
   Draw numbered(settings_.seed ^ (static_cast<uint64_t>(number) << 32));
   Draw draw(numbered.below(kAny));
   const BlockOrder order = draw.one_in(2) ? BlockOrder::baab : BlockOrder::abba;
-  std::vector<Sampled> processes;
-  for (size_t place = 0; place < kProcessesOfABlock; ++place) {
-    const uint64_t seed = draw.below(kAny);
-    for (int attempt = 0;; ++attempt) {
-      try {
-        processes.push_back(run_process(is_change(order, place), seed, wanted));
-        break;
-      } catch (const JudgeDied&) {
-        if (attempt == 1) throw;
-      }
+  for (int attempt = 0;; ++attempt) {
+    try {
+      return concluded(number, order, wanted, run_processes(order, draw, wanted));
+    } catch (const JudgeDied&) {
+      if (attempt == 1) throw;
     }
   }
-  return concluded(number, order, wanted, processes);
 }
 
 std::vector<RecordedBlock> BlockMeter::concluded(int64_t number, BlockOrder order, const std::vector<size_t>& wanted,
-                                                 const std::vector<Sampled>& processes) const {
-  std::string why;
-  int whose = -1;
-  for (size_t place = 0; place < processes.size() && why.empty(); ++place) {
-    why = processes[place].disturbed;
-    if (!why.empty()) whose = static_cast<int>(place);
-  }
-  const auto by_sentinel = [](const Sampled& a, const Sampled& b) { return a.sentinel_us < b.sentinel_us; };
-  const auto [fastest, slowest] = std::minmax_element(processes.begin(), processes.end(), by_sentinel);
-  if (why.empty() && slowest->sentinel_us > (1 + settings_.voids.sentinel) * fastest->sentinel_us) {
-    why = "sentinel";
-    whose = static_cast<int>(slowest - processes.begin());
-  }
+                                                 const Measured& measured) const {
   std::vector<RecordedBlock> blocks;
   for (const size_t i : wanted) {
     const ArmCase& one = settings_.cases[i];
     RecordedBlock block{.latency_class = one.latency_class, .case_id = one.id(), .number = number};
-    block.void_why = why;
-    block.void_process = whose;
+    block.conditions = measured.conditions;
     std::array<SampleSet, kProcessesOfABlock> samples;
     bool complete = true;
-    for (size_t place = 0; place < processes.size(); ++place) {
-      const Timed& timed = processes[place].by_kernel.at(one.kernel_id);
+    for (size_t place = 0; place < samples.size(); ++place) {
+      const Timed& timed = measured.by_kernel[place].at(one.kernel_id);
       const auto found = timed.metrics.find(one.metric);
       if (found == timed.metrics.end()) {
         block.void_why = timed.refused.empty() ? "failed" : "refused";
@@ -130,6 +162,7 @@ std::vector<RecordedBlock> BlockMeter::concluded(int64_t number, BlockOrder orde
       for (size_t place = 0; place < samples.size() && !block.block.median_only; ++place) {
         block.nanoseconds[place] = samples[place].nanoseconds;
       }
+      apply_void_rules(settings_.voids, block);
     } else {
       block.block.order = order;
     }
@@ -139,7 +172,7 @@ std::vector<RecordedBlock> BlockMeter::concluded(int64_t number, BlockOrder orde
 }
 
 std::map<std::string, Timed> BlockMeter::planned(bool of_change) {
-  const std::unique_ptr<TimingProcess> process = settings_.start();
+  const std::unique_ptr<TimingProcess> process = start(of_change);
   std::map<std::string, Timed> planned;
   for (const ArmCase& one : settings_.cases) {
     if (planned.contains(one.kernel_id)) continue;

@@ -1,6 +1,8 @@
-// Measures blocks of the A/B gate: four fresh processes, two an arm, in an order by the flip of a coin, each timing the
-// cases wanted in an order of its own, with buffers that lie where nothing but chance put them and the inputs of the
-// same seed. A block that the machine disturbed is void for all of its cases; one in which a kernel failed, for that.
+// Measures blocks of the A/B gate: four fresh processes, two an arm, alive at once. Case after case, in a drawn order,
+// they take turns at timing it while the others wait, ABBA or BAAB by the flip of a coin, so that what the machine does
+// for longer than a turn takes it does to all four. In each turn buffers lie where nothing but chance put them; inputs
+// are of the same seed. A block that the machine disturbed is void for all of its cases; one in which a kernel failed,
+// for that.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/draw.h"
+#include "gate/disturbance.h"
 #include "gate/timing_process.h"
 #include "measure/blocks_file.h"
 
@@ -16,7 +20,7 @@ namespace assay {
 // A case for the gate: a kernel in both arms, one case of its op, and whether its memory is in the caches.
 struct ArmCase {
   std::string kernel_id;
-  std::string metric;  // "warm", "cold"
+  std::string metric;  // "warm", "cold", "first_call"
   std::string latency_class;
   KernelInfo base, change;
   Case c;
@@ -28,6 +32,7 @@ class BlockMeter {
   struct Settings {
     std::vector<ArmCase> cases;
     StartTiming start;
+    StartTiming start_change;  // of the change's processes, where they are started otherwise than the base's
     ReadMachine machine = read_machine;
     LatencyPolicy::Voids voids;
     LatencyPolicy::Samples samples;
@@ -36,18 +41,24 @@ class BlockMeter {
   explicit BlockMeter(Settings settings);
   const std::vector<ArmCase>& cases() const { return settings_.cases; }
 
-  // Block `number` of those cases, in that order; the same draws for a seed and a number. Throws JudgeDied when two
-  // processes in a row end before they have said anything.
+  // Block `number` of those cases, in that order; the same draws for a seed and a number. One in which a judge dies is
+  // measured again, once; throws JudgeDied when that happens twice.
   std::vector<RecordedBlock> measure(int64_t number, const std::vector<size_t>& wanted);
 
   // Each kernel id of the cases in a process of its own arm's: planned and launched once, without samples.
   std::map<std::string, Timed> planned(bool of_change);
 
  private:
-  struct Sampled;
-  Sampled run_process(bool is_change, uint64_t seed, const std::vector<size_t>& wanted);
+  struct Running;
+  struct Measured;
+  void take_turn(Running& running, const ArmCase& one, bool warm, bool cold);
+  Measured run_processes(BlockOrder order, Draw draw, const std::vector<size_t>& wanted);
   std::vector<RecordedBlock> concluded(int64_t number, BlockOrder order, const std::vector<size_t>& wanted,
-                                       const std::vector<Sampled>& processes) const;
+                                       const Measured& measured) const;
+
+  std::unique_ptr<TimingProcess> start(bool of_change) const {
+    return of_change && settings_.start_change ? settings_.start_change() : settings_.start();
+  }
 
   Settings settings_;
 };

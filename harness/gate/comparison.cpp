@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "record/json.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -86,7 +87,8 @@ class Blocks {
  public:
   explicit Blocks(ComparisonJob& job) : job_(&job), log_(job.folder), meter_(job.meter_settings()) {}
 
-  // Empty when a stop was asked for: what was measured until then may be disturbed by that, and is not recorded.
+  // Empty when a stop was asked for, since what was measured until then may be disturbed by that, and is not recorded;
+  // and when there is no more time.
   std::vector<RecordedBlock> next(const std::vector<size_t>& wanted) {
     std::vector<RecordedBlock> block = log_.find(count_);
     if (!is_begun_with(block, wanted)) {
@@ -95,7 +97,8 @@ class Blocks {
     }
     if (block.size() < wanted.size()) {
       if (!block.empty()) log_.forget(count_);
-      if (job_->stop_asked()) return {};
+      out_of_time_ = job_->out_of_time();
+      if (out_of_time_ || job_->stop_asked()) return {};
       job_->progress(count_, wanted.size());
       block = meter_.measure(count_, wanted);
       if (job_->stop_asked()) return {};
@@ -105,34 +108,21 @@ class Blocks {
     return block;
   }
   int64_t count() const { return count_; }
+  bool out_of_time() const { return out_of_time_; }
 
  private:
   bool is_begun_with(const std::vector<RecordedBlock>& blocks, const std::vector<size_t>& wanted) const {
     return blocks.size() <= wanted.size() &&
-           std::equal(blocks.begin(), blocks.end(), wanted.begin(), [&](const RecordedBlock& block, size_t i) {
-             return block.case_id == job_->compared.cases[i].id();
-           });
+           std::equal(blocks.begin(), blocks.end(), wanted.begin(),
+                      [&](const RecordedBlock& block, size_t i) { return block.case_id == meter_.cases()[i].id(); });
   }
 
   ComparisonJob* job_;
   BlockLog log_;
   BlockMeter meter_;
   int64_t count_ = 0;
+  bool out_of_time_ = false;
 };
-
-std::string changes_between(const std::map<std::string, std::string>& base,
-                            const std::map<std::string, std::string>& change) {
-  std::map<std::string, std::pair<std::string, std::string>> values;
-  for (const auto& [key, value] : base) values[key].first = value;
-  for (const auto& [key, value] : change) values[key].second = value;
-  std::string text;
-  for (const auto& [key, pair] : values) {
-    if (pair.first == pair.second) continue;
-    const auto shown = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
-    text += (text.empty() ? "" : ", ") + key + ": " + shown(pair.first) + " -> " + shown(pair.second);
-  }
-  return text;
-}
 
 std::string why_not_timed(const char* arm, const Timed& timed) {
   if (!timed.refused.empty()) return std::string("the ") + arm + " refuses it: " + timed.refused;
@@ -151,10 +141,12 @@ std::vector<ChangedSelection> compare_plans(ComparisonJob& job) {
     if (why.empty()) why = why_not_timed("change", of_change);
     if (!why.empty()) {
       job.compared.left_out.push_back({kernel_id, why});
-      std::erase_if(job.compared.cases, [&](const ArmCase& one) { return one.kernel_id == kernel_id; });
+      for (std::vector<ArmCase>* of : {&job.compared.cases, &job.compared.first_calls}) {
+        std::erase_if(*of, [&](const ArmCase& one) { return one.kernel_id == kernel_id; });
+      }
       continue;
     }
-    const std::string what = changes_between(of_base.selection, of_change.selection);
+    const std::string what = selection_changes(of_base.selection, of_change.selection);
     if (!what.empty()) changed.push_back({kernel_id, what});
   }
   return changed;
@@ -179,6 +171,27 @@ GatedCase gated(const ComparisonJob& job, const ArmCase& one) {
   if (known != job.classes.end()) of = known->second;
   of.name = one.latency_class;
   return gated_case(job.policy, of, one.id());
+}
+
+// The wanted cases, and the first calls of their kernel ids behind them.
+std::vector<size_t> with_first_calls(const ComparedCases& compared, std::vector<size_t> wanted) {
+  std::set<std::string> ids;
+  for (const size_t i : wanted) ids.insert(compared.cases[i].kernel_id);
+  for (size_t i = 0; i < compared.first_calls.size(); ++i) {
+    if (ids.contains(compared.first_calls[i].kernel_id)) wanted.push_back(compared.cases.size() + i);
+  }
+  return wanted;
+}
+
+// A process meets a case first in its first turn.
+void note_first_call(const RecordedBlock& block, const std::string& kernel_id, Comparison& comparison) {
+  if (block.is_void()) return;
+  for (size_t place = 0; place < kProcessesOfABlock; ++place) {
+    FirstCallTimes& times = comparison.first_calls[kernel_id];
+    const double us = block.has_samples() ? static_cast<double>(block.nanoseconds[place].front()) / 1e3
+                                          : block.block.processes[place].p50_us;
+    (is_change(block.block.order, place) ? times.change : times.base).push_back(us);
+  }
 }
 
 json to_json(const std::vector<NotCompared>& all) {
@@ -211,6 +224,20 @@ json pair_to_json(const CaseResult& of, LatencyMetric metric) {
 }
 
 }  // namespace
+
+std::string selection_changes(const std::map<std::string, std::string>& base,
+                              const std::map<std::string, std::string>& change) {
+  std::map<std::string, std::pair<std::string, std::string>> values;
+  for (const auto& [key, value] : base) values[key].first = value;
+  for (const auto& [key, value] : change) values[key].second = value;
+  std::string text;
+  for (const auto& [key, pair] : values) {
+    if (pair.first == pair.second) continue;
+    const auto shown = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
+    text += (text.empty() ? "" : ", ") + key + ": " + shown(pair.first) + " -> " + shown(pair.second);
+  }
+  return text;
+}
 
 std::string latency_class_of(const std::string& device, const LatencySummary& latency) {
   const char* how = latency.batch > 1      ? "batched"
@@ -275,7 +302,8 @@ json to_json(const Comparison& comparison) {
   for (const ChangedSelection& one : comparison.selections) {
     selections.push_back({{"kernel_id", one.kernel_id}, {"what", one.what}});
   }
-  return {{"base", comparison.base},
+  return {{"schema", schema_to_json()},
+          {"base", comparison.base},
           {"change", comparison.change},
           {"unchanged", to_json(comparison.compared.unchanged)},
           {"left_out", to_json(comparison.compared.left_out)},
@@ -296,6 +324,7 @@ void write_comparison(const fs::path& folder, const Comparison& comparison) {
 BlockMeter::Settings ComparisonJob::meter_settings() const {
   BlockMeter::Settings settings = meter;
   settings.cases = compared.cases;
+  settings.cases.insert(settings.cases.end(), compared.first_calls.begin(), compared.first_calls.end());
   return settings;
 }
 
@@ -305,12 +334,18 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
   if (!job.compared.cases.empty()) comparison.selections = compare_plans(job);
   if (!job.compared.cases.empty()) {
     std::vector<GatedCase> cases;
-    for (const ArmCase& one : job.compared.cases) cases.push_back(gated(job, one));
+    for (const ArmCase& one : job.compared.cases) cases.push_back(job.adjust(gated(job, one), one));
     LatencyGate gate(job.policy, std::move(cases), job.ledger);
     Blocks blocks(job);
     for (std::vector<size_t> wanted = gate.wanted(); !wanted.empty(); wanted = gate.wanted()) {
-      const std::vector<RecordedBlock> block = blocks.next(wanted);
+      const std::vector<size_t> measured_too = with_first_calls(job.compared, wanted);
+      const std::vector<RecordedBlock> block = blocks.next(measured_too);
+      if (blocks.out_of_time()) break;
       if (block.empty()) return std::nullopt;
+      for (size_t i = wanted.size(); i < block.size(); ++i) {
+        note_first_call(block[i], job.compared.first_calls[measured_too[i] - job.compared.cases.size()].kernel_id,
+                        comparison);
+      }
       std::vector<MeasuredCase> measured;
       for (size_t i = 0; i < wanted.size(); ++i) {
         measured.push_back(told_of(block[i], wanted[i], job.policy.tail_samples));
@@ -320,6 +355,7 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
     }
     comparison.result = gate.result();
     comparison.blocks = blocks.count();
+    comparison.out_of_time = blocks.out_of_time();
   }
   comparison.compared = std::move(job.compared);
   comparison.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -32,14 +32,25 @@ struct ChangedSelection {
   std::string kernel_id, what;
 };
 
+// Of what a kernel described under each arm; empty where it is the same.
+std::string selection_changes(const std::map<std::string, std::string>& base,
+                              const std::map<std::string, std::string>& change);
+
 struct ComparedCases {
   std::vector<ArmCase> cases;
   std::vector<NotCompared> unchanged;  // kernels with the same code in both arms: never measured, nothing to decide
   std::vector<NotCompared> left_out;   // no latency verdict: new, gone, or not correct
+  // Metric "first_call", measured beside the cases of the same kernel id, of which the gate is not told.
+  std::vector<ArmCase> first_calls = {};
 };
 // Of the timed cases of a plan: those whose record passed and has a latency. `skip`: not those of unchanged kernels.
 ComparedCases compared_cases(const Plan& plan, const std::vector<Record>& records, const Pairs& pairs,
                              const std::string& device, bool skip);
+
+// Microseconds of each process, of blocks that count.
+struct FirstCallTimes {
+  std::vector<double> base, change;
+};
 
 struct Comparison {
   std::string base, change;  // what tells the arms: source trees, or hashes of the modules
@@ -49,6 +60,8 @@ struct Comparison {
   int64_t blocks = 0;
   double seconds = 0;  // of measuring, without earlier parts of an interrupted comparison
   uint64_t seed = 0;
+  std::map<std::string, FirstCallTimes> first_calls{};  // by kernel id
+  bool out_of_time = false;                             // it was ended before every pair was decided
   std::string invalid;  // why nothing was measured although it was asked for; then exit code 3
 };
 nlohmann::json to_json(const Comparison& comparison);
@@ -65,9 +78,11 @@ struct ComparisonJob {
   AlphaLedger ledger;
   std::function<void(const AlphaLedger&)> save_ledger;
   std::function<bool()> stop_asked = [] { return false; };
+  std::function<bool()> out_of_time = [] { return false; };  // asked before each block that is not recorded yet
+  std::function<GatedCase(GatedCase, const ArmCase&)> adjust = [](GatedCase gated, const ArmCase&) { return gated; };
   std::function<void(int64_t block, size_t cases)> progress = [](int64_t, size_t) {};
 
-  BlockMeter::Settings meter_settings() const;  // with the cases
+  BlockMeter::Settings meter_settings() const;  // with the cases, first calls last
 };
 // Nothing when it was stopped. Throws UsageError for a folder whose blocks are those of another comparison.
 std::optional<Comparison> compare_latencies(ComparisonJob job);

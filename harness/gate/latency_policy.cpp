@@ -81,9 +81,9 @@ LatencyPolicy read_latency_policy(TomlTable table) {
   voids.allow({"steal", "foreign", "sentinel"});
   policy.voids = {fraction(voids, "steal"), fraction(voids, "foreign"), fraction(voids, "sentinel")};
   TomlTable samples = table.table("samples");
-  samples.allow({"warm", "cold", "seconds"});
+  samples.allow({"warm", "cold", "seconds", "turns"});
   policy.samples = {count_between(samples, "warm", 1, 100'000), count_between(samples, "cold", 1, 100'000),
-                    samples.positive("seconds")};
+                    samples.positive("seconds"), count_between(samples, "turns", 1, 100)};
   return policy;
 }
 

@@ -34,6 +34,7 @@ struct LatencyPolicy {
   struct Samples {
     int64_t warm = 0, cold = 0;  // of a process, at most
     double seconds = 0;          // and so long, for each
+    int64_t turns = 1;           // among which they are shared
   } samples;
 };
 

@@ -76,6 +76,10 @@ CaseBlock block_of(BlockOrder order, const std::array<SampleSet, kProcessesOfABl
   return block;
 }
 
+bool CaseBlock::is_measured() const {
+  return std::ranges::all_of(processes, [](const ProcessLatency& one) { return one.samples > 0; });
+}
+
 PerMetric<double> block_deltas(const CaseBlock& block, int64_t least_tail_samples) {
   PerMetric<double> deltas{};
   bool has_tail = !block.median_only;
@@ -88,6 +92,7 @@ PerMetric<double> block_deltas(const CaseBlock& block, int64_t least_tail_sample
     has_tail = has_tail && process.samples >= least_tail_samples;
   }
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  if (!block.is_measured()) return {kUnknown, kUnknown, kUnknown};
   if (block.median_only) deltas[1] = kUnknown;
   if (!has_tail) deltas[2] = kUnknown;
   return deltas;

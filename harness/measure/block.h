@@ -46,6 +46,7 @@ struct CaseBlock {
   bool median_only = false;                                  // samples of batches, or coarse ones
   std::array<double, 2> pooled_p99_us{};                     // base, change: of both processes' samples; reported only
 
+  bool is_measured() const;  // false where a kernel failed or refused in a process: then there are no samples of any
   bool operator==(const CaseBlock&) const = default;
 };
 
@@ -70,8 +71,8 @@ std::string change_text(LatencyMetric metric, double delta);  // "+2.00 %", "+1.
 template <class T>
 using PerMetric = std::array<T, kLatencyMetrics.size()>;  // indexed by the enumeration
 
-// NaN where the block says nothing: p90 and tail of a block of medians, tail where a process has fewer than
-// `least_tail_samples`.
+// NaN where the block says nothing: all of one that was not measured, p90 and tail of a block of medians, tail where a
+// process has fewer than `least_tail_samples`.
 PerMetric<double> block_deltas(const CaseBlock& block, int64_t least_tail_samples);
 
 }  // namespace assay

@@ -13,6 +13,22 @@
 namespace assay {
 namespace {
 
+nlohmann::json processes_to_json(const CaseBlock& block) {
+  nlohmann::json processes = nlohmann::json::array();
+  for (const ProcessLatency& p : block.processes) {
+    processes.push_back({static_cast<uint64_t>(p.samples), p.p50_us, p.p90_us, p.p99_us, p.tail});
+  }
+  return processes;
+}
+
+nlohmann::json conditions_to_json(const RecordedBlock& recorded) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const ProcessConditions& of : recorded.conditions) {
+    all.push_back({of.stolen, of.foreign, of.sentinel_us, valid_utf8(of.event)});
+  }
+  return all;
+}
+
 nlohmann::json deltas_to_json(const CaseBlock& block) {
   const PerMetric<double> deltas = block_deltas(block, 0);
   nlohmann::json json;
@@ -70,6 +86,34 @@ void require_deltas(const JsonFields& fields, const CaseBlock& block) {
   }
 }
 
+void read_processes_of(const JsonFields& fields, CaseBlock& into) {
+  const nlohmann::json& processes = array_of(fields, "processes", kProcessesOfABlock);
+  for (size_t i = 0; i < kProcessesOfABlock; ++i) into.processes[i] = process_from_json(fields, processes[i]);
+  const nlohmann::json& p99 = array_of(fields, "pooled_p99_us", into.pooled_p99_us.size());
+  for (size_t arm = 0; arm < p99.size(); ++arm) into.pooled_p99_us[arm] = positive(fields, "pooled_p99_us", p99[arm]);
+}
+
+// Of a void block whose kernel failed or refused.
+bool is_unmeasured(const JsonFields& fields) {
+  const CaseBlock none;
+  const auto processes = fields.json().find("processes"), p99 = fields.json().find("pooled_p99_us");
+  return processes != fields.json().end() && *processes == processes_to_json(none) && p99 != fields.json().end() &&
+         *p99 == nlohmann::json(none.pooled_p99_us);
+}
+
+void read_conditions_of(const JsonFields& fields, RecordedBlock& into) {
+  constexpr const char* kKey = "conditions";
+  const nlohmann::json& processes = array_of(fields, kKey, kProcessesOfABlock);
+  for (size_t i = 0; i < kProcessesOfABlock; ++i) {
+    const nlohmann::json& value = processes[i];
+    const bool whole = value.is_array() && value.size() == 4 && value[0].is_number() && value[1].is_number() &&
+                       value[2].is_number() && value[3].is_string();
+    if (!whole) fields.fail(kKey, "not four of [stolen, foreign, sentinel_us, event]");
+    into.conditions[i] = {value[0].get<double>(), value[1].get<double>(), value[2].get<double>(),
+                          value[3].get<std::string>()};
+  }
+}
+
 // But for the rounding of whoever computed one of them.
 bool are_the_same(const ProcessLatency& a, const ProcessLatency& b) {
   const auto close = [](double x, double y) { return std::fabs(x - y) <= 1e-9 * std::max(x, y); };
@@ -104,19 +148,16 @@ void read_samples_of(const JsonFields& fields, RecordedBlock& into) {
 }  // namespace
 
 nlohmann::json to_json(const RecordedBlock& recorded) {
-  nlohmann::json processes = nlohmann::json::array();
-  for (const ProcessLatency& p : recorded.block.processes) {
-    processes.push_back({static_cast<uint64_t>(p.samples), p.p50_us, p.p90_us, p.p99_us, p.tail});
-  }
   nlohmann::json json{{"class", valid_utf8(recorded.latency_class)},
                       {"case", valid_utf8(recorded.case_id)},
                       {"block", recorded.number},
                       {"order", word_of(recorded.block.order)},
-                      {"processes", processes},
+                      {"processes", processes_to_json(recorded.block)},
                       {"median_only", recorded.block.median_only},
                       {"pooled_p99_us", recorded.block.pooled_p99_us},
                       {"deltas", deltas_to_json(recorded.block)},
-                      {"void", nullptr}};
+                      {"void", nullptr},
+                      {"conditions", conditions_to_json(recorded)}};
   if (recorded.is_void()) json["void"] = {{"why", valid_utf8(recorded.void_why)}, {"process", recorded.void_process}};
   if (recorded.has_samples()) json["nanoseconds"] = recorded.nanoseconds;
   return json;
@@ -129,12 +170,7 @@ RecordedBlock block_from_json(const nlohmann::json& value) {
                          .number = fields.integer<int64_t>("block")};
   CaseBlock& block = recorded.block;
   block.order = order_named(fields);
-  const nlohmann::json& processes = array_of(fields, "processes", kProcessesOfABlock);
-  for (size_t i = 0; i < kProcessesOfABlock; ++i) block.processes[i] = process_from_json(fields, processes[i]);
   block.median_only = fields.boolean("median_only");
-  const nlohmann::json& p99 = array_of(fields, "pooled_p99_us", block.pooled_p99_us.size());
-  for (size_t arm = 0; arm < p99.size(); ++arm) block.pooled_p99_us[arm] = positive(fields, "pooled_p99_us", p99[arm]);
-  require_deltas(fields, block);
   if (!fields.is_null("void")) {
     const JsonFields told = fields.object("void");
     recorded.void_why = told.text("why");
@@ -144,6 +180,9 @@ RecordedBlock block_from_json(const nlohmann::json& value) {
       told.fail("process", "not from -1 to 3");
     }
   }
+  if (!recorded.is_void() || !is_unmeasured(fields)) read_processes_of(fields, block);
+  require_deltas(fields, block);
+  read_conditions_of(fields, recorded);
   read_samples_of(fields, recorded);
   return recorded;
 }

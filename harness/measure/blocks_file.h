@@ -3,13 +3,16 @@
 //   {"class": "cpu/short", "case": "softmax/simd:rows=64,...", "block": 17, "order": "ABBA",
 //    "processes": [[samples, p50_us, p90_us, p99_us, tail], ... four, in time],
 //    "median_only": false, "pooled_p99_us": [base, change], "deltas": {"p50": ..., "p90": ..., "tail": ...},
-//    "void": null, "nanoseconds": [[...], [...], [...], [...]]}
+//    "void": null, "conditions": [[stolen, foreign, sentinel_us, event], ... four, in time],
+//    "nanoseconds": [[...], [...], [...], [...]]}
 //
 // Lines with the same `block` were measured by the same four processes; of a class, a case and a block there is one
-// line. `deltas` (measure/block.h; "nan" where there is none; tail whatever the number of samples) follow from the
-// rest: they are there for other readers, and a line in which they do not follow is refused. `void` is null or
+// line. A void block whose kernel failed or refused has processes of zeros. `deltas` (measure/block.h; "nan" where
+// there is none; tail whatever the number of samples) follow from the rest: they are there for other readers, and a
+// line in which they do not follow is refused. `void` is null or
 // {"why": "steal", "process": 2}: place in time of the process that it happened to, -1 for none of them alone.
-// `nanoseconds`, of each launch in the order taken, is there where samples of single launches were kept: changes of
+// `conditions`: what the machine did meanwhile, so that other rules can be tried on what was recorded. `nanoseconds`,
+// of each launch in the order taken, is there where samples of single launches were kept: changes of
 // their distribution can be replayed into such blocks.
 #pragma once
 
@@ -25,12 +28,23 @@
 
 namespace assay {
 
+// While one process of a block was timed.
+struct ProcessConditions {
+  double stolen = 0;       // share of all processor time that the host took
+  double foreign = 0;      // that processes other than ours used, of the whole block
+  double sentinel_us = 0;  // measure/sentinel.h; 0: not known
+  std::string event{};     // "slowdown", "ecc", or nothing
+
+  bool operator==(const ProcessConditions&) const = default;
+};
+
 struct RecordedBlock {
   std::string latency_class, case_id;
   int64_t number = 0;
   CaseBlock block;
   std::string void_why = {};  // empty: it counts
   int void_process = -1;
+  std::array<ProcessConditions, kProcessesOfABlock> conditions{};
   std::array<std::vector<int64_t>, kProcessesOfABlock> nanoseconds{};  // none, or all four
 
   bool is_void() const { return !void_why.empty(); }

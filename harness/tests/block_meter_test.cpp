@@ -80,6 +80,58 @@ TEST_F(BlockMeterTest, AProcessPlansAKernelOnceAndTimesWhatIsWanted) {
   }
 }
 
+TEST_F(BlockMeterTest, TheProcessesTakeTurnsAtEveryCase) {
+  three().measure(0, {0, 1, 2});
+  EXPECT_THAT(world.turns, ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
+  for (const auto& process : world.processes) EXPECT_EQ(process[0].kernel_id, world.processes[0][0].kernel_id);
+}
+
+TEST_F(BlockMeterTest, TurnsShareTheSamplesOfACase) {
+  BlockMeter::Settings settings;
+  settings.cases = {made_up_case(ops, "m=1,n=1,dtype=f32", "warm")};
+  settings.start = [this] { return std::make_unique<MadeUpProcess>(world); };
+  settings.machine = [] { return MachineState{}; };
+  settings.voids = kVoids;
+  settings.samples = {.warm = 61, .cold = 20, .seconds = 0.2, .turns = 4};
+  const RecordedBlock block = BlockMeter(settings).measure(0, {0}).at(0);
+  EXPECT_THAT(world.turns, ElementsAre(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3));
+  std::set<uint64_t> scatters;
+  for (const TimedWorld::Asked& asked : world.processes[2]) {
+    EXPECT_EQ(asked.plan.warm_samples, 61);
+    EXPECT_EQ(asked.plan.seconds_at_most, 0.2);
+    EXPECT_EQ(asked.plan.turns, 4);
+    scatters.insert(asked.plan.scatter);
+  }
+  EXPECT_EQ(scatters.size(), 4u);
+  EXPECT_EQ(block.nanoseconds[2].size(), 64u);  // four times a quarter, rounded up
+  EXPECT_EQ(block.block.processes[2].samples, 64);
+}
+
+TEST_F(BlockMeterTest, ATurnInBatchesLeavesTheCaseItsMedian) {
+  const auto one = [this](int64_t first, int64_t second) {
+    BlockMeter::Settings settings;
+    settings.cases = {made_up_case(ops, "m=1,n=1,dtype=f32", "warm")};
+    settings.start = [this] { return std::make_unique<MadeUpProcess>(world); };
+    settings.machine = [] { return MachineState{}; };
+    settings.voids = kVoids;
+    settings.samples = {.warm = 60, .turns = 2};
+    world.turns.clear();
+    world.answer = [=, this](size_t, Timed timed) {
+      SampleSet& set = timed.metrics.at("warm");
+      set.batch = world.turns.size() <= 4 ? first : second;
+      for (int64_t& ns : set.nanoseconds) ns *= set.batch;
+      return timed;
+    };
+    return BlockMeter(settings).measure(0, {0}).at(0).block;
+  };
+  for (const auto& [first, second] : {std::pair{1, 4}, {4, 1}, {4, 8}}) {
+    const CaseBlock block = one(first, second);
+    EXPECT_TRUE(block.median_only);
+    for (const ProcessLatency& process : block.processes) EXPECT_EQ(process.p50_us, 100);
+  }
+  EXPECT_FALSE(one(1, 1).median_only);
+}
+
 TEST_F(BlockMeterTest, BuffersLieElsewhereInEachProcessAndKernelsComeInAnyOrder) {
   std::set<uint64_t> scatters;
   std::set<std::string> firsts;
@@ -125,12 +177,13 @@ TEST_F(BlockMeterTest, ASentinelThatMovesVoidsTheBlockForAllCases) {
   }
 }
 
-// Before and after each process: eight readings a block.
-std::vector<MachineState> states_with(size_t reading, const std::function<void(MachineState&)>& change) {
+// The readings of a block: as it begins, before and after each process's turn at a kernel, and as it ends.
+std::vector<MachineState> states_with(size_t kernels, size_t reading,
+                                      const std::function<void(MachineState&)>& change) {
   std::vector<MachineState> states;
   MachineState now;
   now.cpu = {.cpu_ticks = 0, .idle_ticks = 0, .steal_ticks = 0, .own_cpu_us = 0, .throttle_events = 0};
-  for (size_t i = 0; i < 8; ++i) {
+  for (size_t i = 0; i < 2 + 8 * kernels; ++i) {
     *now.cpu.cpu_ticks += 1000;  // ten seconds of one processor, five of them ours: one of this process
     *now.cpu.idle_ticks += 500;
     *now.cpu.own_cpu_us += 1'000'000;
@@ -142,31 +195,51 @@ std::vector<MachineState> states_with(size_t reading, const std::function<void(M
 
 struct Disturbed {
   std::string why;
+  int process;
   std::function<void(MachineState&)> change;
 };
 
 TEST_F(BlockMeterTest, WhatTheMachineDoesVoidsTheBlockAndIsAttributed) {
-  world.seconds_spent = 4;
-  world.states = states_with(8, [](MachineState&) {});
+  world.seconds_spent = 17;  // 4 seconds for each of 17 stretches, in four processes
+  world.states = states_with(2, 18, [](MachineState&) {});
   for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) EXPECT_EQ(block.void_why, "");
   const std::vector<Disturbed> all = {
-      {"steal", [](MachineState& m) { *m.cpu.steal_ticks += 6, *m.cpu.idle_ticks -= 6; }},
-      {"", [](MachineState& m) { *m.cpu.steal_ticks += 4, *m.cpu.idle_ticks -= 4; }},
-      {"foreign", [](MachineState& m) { *m.cpu.idle_ticks -= 60; }},
-      {"", [](MachineState& m) { *m.cpu.idle_ticks -= 40; }},
-      {"slowdown", [](MachineState& m) { *m.cpu.throttle_events += 1; }},
-      {"slowdown", [](MachineState& m) { m.gpu.throttle_reasons = 0x40; }},
-      {"", [](MachineState& m) { m.gpu.throttle_reasons = 0x4; }},  // a power cap, which a kernel may bring about
-      {"ecc", [](MachineState& m) { m.gpu.corrected_errors = 1; }},
+      {"steal", 2, [](MachineState& m) { *m.cpu.steal_ticks += 11, *m.cpu.idle_ticks -= 11; }},
+      {"", -1, [](MachineState& m) { *m.cpu.steal_ticks += 9, *m.cpu.idle_ticks -= 9; }},
+      {"foreign", -1, [](MachineState& m) { *m.cpu.idle_ticks -= 860; }},
+      {"", -1, [](MachineState& m) { *m.cpu.idle_ticks -= 840; }},
+      {"slowdown", 2, [](MachineState& m) { *m.cpu.throttle_events += 1; }},
+      {"slowdown", -1, [](MachineState& m) { m.gpu.throttle_reasons = 0x40; }},
+      {"", -1, [](MachineState& m) { m.gpu.throttle_reasons = 0x4; }},  // a power cap, which a kernel may bring about
+      {"ecc", 2, [](MachineState& m) { m.gpu.corrected_errors = 1; }},
   };
   for (const Disturbed& one : all) {
     world.readings = 0;
-    world.states = states_with(5, one.change);  // after the third process
+    world.states = states_with(2, 6, one.change);  // after the third process's first turn
     for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) {
       EXPECT_EQ(block.void_why, one.why);
-      EXPECT_EQ(block.void_process, one.why.empty() ? -1 : 2);
+      EXPECT_EQ(block.void_process, one.process);
     }
   }
+}
+
+TEST_F(BlockMeterTest, WhatWasRecordedCanBeJudgedByOtherRules) {
+  world.seconds_spent = 9;
+  world.states = states_with(1, 6, [](MachineState& m) { *m.cpu.steal_ticks += 6, *m.cpu.idle_ticks -= 6; });
+  RecordedBlock block = three().measure(0, {0}).at(0);
+  EXPECT_EQ(block.void_why, "steal");
+  EXPECT_NEAR(block.conditions[2].stolen, 0.006, 1e-12);
+  LatencyPolicy::Voids rules = kVoids;
+  rules.steal = 0.007;
+  apply_void_rules(rules, block);
+  EXPECT_FALSE(block.is_void());
+  EXPECT_EQ(block.void_process, -1);
+  apply_void_rules(kVoids, block);
+  EXPECT_EQ(block.void_why, "steal");
+  EXPECT_EQ(block.void_process, 2);
+  RecordedBlock failed{.void_why = "failed", .void_process = 1};  // nothing of it was measured, whatever the rules
+  apply_void_rules(rules, failed);
+  EXPECT_EQ(failed.void_why, "failed");
 }
 
 TEST_F(BlockMeterTest, AKernelThatFailsOrRefusesVoidsItsOwnCasesAlone) {
@@ -186,11 +259,11 @@ TEST_F(BlockMeterTest, AKernelThatFailsOrRefusesVoidsItsOwnCasesAlone) {
   }
 }
 
-TEST_F(BlockMeterTest, AJudgeThatDiesIsReplacedOnce) {
+TEST_F(BlockMeterTest, ABlockInWhichAJudgeDiesIsMeasuredAgainOnce) {
   world.deaths = {1};
   for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) EXPECT_FALSE(block.is_void());
-  EXPECT_EQ(world.processes.size(), 5u);
-  world.deaths = {6, 7};
+  EXPECT_EQ(world.processes.size(), 8u);
+  world.deaths = {9, 14};
   EXPECT_THROW(three().measure(0, {0, 1, 2}), JudgeDied);
 }
 

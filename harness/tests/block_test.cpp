@@ -16,9 +16,11 @@ namespace assay {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsNan;
 
 // Samples whose median is `median` and of which `slow` are twice as long.
 SampleSet samples(int64_t median, int count = 101, int slow = 0) {
@@ -125,6 +127,7 @@ RecordedBlock recorded(bool keep) {
                                            samples(990, 100)};
   RecordedBlock one{.latency_class = "cpu/short", .case_id = "softmax/simd:rows=3", .number = 7};
   one.block = block_of(BlockOrder::baab, processes);
+  one.conditions[2] = {.stolen = 0.01, .foreign = -0.002, .sentinel_us = 61.5, .event = "slowdown"};
   for (size_t i = 0; keep && i < processes.size(); ++i) one.nanoseconds[i] = processes[i].nanoseconds;
   return one;
 }
@@ -140,6 +143,33 @@ TEST(BlocksFile, ALineReadsBackAsItWas) {
   voided.void_process = 2;
   voided.block.median_only = true;
   EXPECT_EQ(block_from_json(parse_json(line_of(voided))), voided);
+}
+
+TEST(BlocksFile, OnlyAVoidBlockMayHaveMeasuredNothing) {
+  RecordedBlock failed{.latency_class = "cpu/short", .case_id = "softmax/simd:rows=3", .number = 7};
+  failed.block.order = BlockOrder::baab;
+  failed.void_why = "failed";
+  failed.void_process = 1;
+  EXPECT_FALSE(failed.block.is_measured());
+  EXPECT_THAT(block_deltas(failed.block, 0), Each(IsNan()));
+  const std::string line = line_of(failed);
+  EXPECT_EQ(block_from_json(parse_json(line)), failed);
+  nlohmann::json json = parse_json(line);
+  json["pooled_p99_us"][1] = 3;
+  EXPECT_THAT(message_of([&] { block_from_json(json); }), HasSubstr("processes: holds something that is no duration"));
+  json = parse_json(line);
+  json["void"] = nullptr;
+  EXPECT_THAT(message_of([&] { block_from_json(json); }), HasSubstr("processes: holds something that is no duration"));
+}
+
+// What the sampler gives, through block_of(), into a line and back.
+TEST(BlocksFile, BlocksOfCoarseSamplesReadBack) {
+  SampleSet coarse = samples(1000);
+  coarse.coarse = true;
+  RecordedBlock one{.latency_class = "cpu/coarse", .case_id = "softmax/simd:rows=3", .number = 7};
+  one.block = block_of(BlockOrder::abba, {coarse, coarse, coarse, coarse});
+  EXPECT_TRUE(one.block.median_only);
+  EXPECT_EQ(block_from_json(parse_json(line_of(one))), one);
 }
 
 TEST(BlocksFile, ReadsWholeLinesAndLeavesATornOneOut) {
@@ -181,6 +211,8 @@ TEST(BlocksFile, WhatIsNoBlockIsRefusedByFileLineAndKey) {
               }),
               HasSubstr("void.process: not from -1 to 3"));
   EXPECT_THAT(refusal([](auto& json) { json["void"] = {{"why", ""}, {"process", 1}}; }), HasSubstr("void.why: empty"));
+  EXPECT_THAT(refusal([](auto& json) { json.erase("conditions"); }), HasSubstr("conditions: not an array of 4"));
+  EXPECT_THAT(refusal([](auto& json) { json["conditions"][1][3] = 1; }), HasSubstr("conditions: not four of"));
   EXPECT_THAT(refusal([](auto& json) { json["nanoseconds"][0][0] = 3; }), HasSubstr("do not follow"));
   EXPECT_THAT(refusal([](auto& json) { json["nanoseconds"][0][0] = -3; }), HasSubstr("no duration"));
   EXPECT_THAT(refusal([](auto& json) { json["nanoseconds"][0].clear(); }), HasSubstr("do not follow"));

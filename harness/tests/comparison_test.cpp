@@ -116,6 +116,54 @@ TEST_F(ComparisonTest, WhatOneArmDoesNotTakeIsLeftOutWithTheReason) {
   EXPECT_EQ(comparison->result.exit_code, 0);
 }
 
+// Two libraries under one module: only how a process is started tells the arms apart.
+TEST_F(ComparisonTest, ProcessesOfEachArmAreStartedAsTheArmSays) {
+  TimedWorld other = world;
+  other.us_of_module["base.so"] = 120;
+  ComparisonJob one = job();
+  for (ArmCase& arm_case : one.compared.cases) arm_case.change = arm_case.base;
+  one.meter.start_change = [&] { return std::make_unique<MadeUpProcess>(other); };
+  const auto comparison = compare_latencies(std::move(one));
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->result.exit_code, 1);
+  EXPECT_NEAR(comparison->result.cases[0].pairs[0].reading.estimate, std::log(1.2), 0.01);
+  EXPECT_EQ(world.processes.size(), other.processes.size());
+}
+
+TEST_F(ComparisonTest, FirstCallsAreKeptBesideTheBlocksAndNotGated) {
+  answer = [](size_t, Timed timed) {
+    timed.metrics["first_call"].nanoseconds = {500'000};
+    return timed;
+  };
+  ComparisonJob with = job();
+  with.compared.first_calls = {made_up_case(ops, "m=1,n=1,dtype=f32", "first_call")};
+  const auto comparison = compare_latencies(std::move(with));
+  ASSERT_TRUE(comparison);
+  EXPECT_THAT(comparison->result.cases, SizeIs(2));
+  ASSERT_EQ(comparison->first_calls.size(), 1u);
+  const auto& [id, times] = *comparison->first_calls.begin();
+  EXPECT_EQ(id, "gemm/k:m=1,n=1,dtype=f32");
+  EXPECT_EQ(times.base.size(), 2 * static_cast<size_t>(comparison->blocks));
+  EXPECT_EQ(times.base.size(), times.change.size());
+  EXPECT_NEAR(times.change.at(0), 500, 3) << "microseconds";
+  EXPECT_EQ(lines(), 3 * static_cast<size_t>(comparison->blocks));
+}
+
+TEST_F(ComparisonTest, WhenTheTimeIsUpWhatIsUndecidedStaysSo) {
+  ComparisonJob cut = job();
+  size_t begun = 0;
+  cut.progress = [&](int64_t, size_t) { ++begun; };
+  cut.out_of_time = [&] { return begun == 2; };
+  const auto comparison = compare_latencies(std::move(cut));
+  ASSERT_TRUE(comparison);
+  EXPECT_TRUE(comparison->out_of_time);
+  EXPECT_EQ(comparison->blocks, 2);
+  EXPECT_EQ(comparison->result.cases[0].pairs[0].outcome, LatencyOutcome::inconclusive);
+  const auto whole = compare_latencies(job());
+  EXPECT_FALSE(whole->out_of_time) << "what is recorded is read whatever the time";
+  EXPECT_GT(whole->blocks, 2);
+}
+
 TEST_F(ComparisonTest, AnInterruptedOneGoesOnWhereItsBlocksEnd) {
   world.us_of_module["change.so"] = 110;
   const auto whole = compare_latencies(job());
@@ -152,6 +200,22 @@ TEST_F(ComparisonTest, ABlockThatWasWrittenInPartIsMeasuredAgain) {
   const std::vector<RecordedBlock> blocks = read_blocks(scratch.path / "blocks.jsonl");
   ASSERT_THAT(blocks, SizeIs(6));
   for (size_t i = 0; i < blocks.size(); ++i) EXPECT_EQ(blocks[i].number, static_cast<int64_t>(i / 2));
+}
+
+TEST_F(ComparisonTest, ARunWithBlocksOfAKernelThatFailedGoesOn) {
+  answer = [](size_t process, Timed timed) {
+    if (process != 1) return timed;
+    timed.metrics.clear();
+    timed.failed = "for a reason";
+    return timed;
+  };
+  EXPECT_TRUE(record_blocks(job(), 2));
+  EXPECT_TRUE(record_blocks(job(), 3));
+  const std::vector<RecordedBlock> blocks = read_blocks(scratch.path / "blocks.jsonl");
+  ASSERT_THAT(blocks, SizeIs(6));
+  EXPECT_EQ(blocks[0].void_why, "failed");
+  EXPECT_FALSE(blocks[0].block.is_measured());
+  for (size_t i = 2; i < blocks.size(); ++i) EXPECT_TRUE(blocks[i].block.is_measured());
 }
 
 TEST_F(ComparisonTest, BlocksOfAnotherComparisonAreRefused) {

@@ -20,6 +20,7 @@ struct TimedWorld {
     TimePlan plan;
   };
   std::vector<std::vector<Asked>> processes;  // in the order they began
+  std::vector<size_t> turns;                  // which process was asked to time, by when it began
   std::map<std::string, double> us_of_module{{"base.so", 100}, {"change.so", 100}};
   std::function<SentinelTimes(size_t process)> sentinel = [](size_t) { return SentinelTimes{50, 100}; };
   std::function<Timed(size_t process, Timed timed)> answer = [](size_t, Timed timed) { return timed; };
@@ -36,13 +37,14 @@ class MadeUpProcess : public TimingProcess {
   }
   Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) override {
     if (world_.deaths.contains(number_)) throw JudgeDied("the judge died");
+    world_.turns.push_back(number_);
     world_.processes[number_].push_back({c.kernel_id(kernel.name), kernel.module.string(), plan});
     Timed timed;
     timed.selection["algorithm"] = kernel.module.string();
     for (const auto& [metric, count] : {std::pair{"warm", plan.warm_samples}, {"cold", plan.cold_samples}}) {
       if (count == 0) continue;
       const auto ns = static_cast<int64_t>(1e3 * world_.us_of_module.at(kernel.module.string()));
-      timed.metrics[metric].nanoseconds.assign(static_cast<size_t>(count), ns);
+      timed.metrics[metric].nanoseconds.assign(static_cast<size_t>((count + plan.turns - 1) / plan.turns), ns);
     }
     return world_.answer(number_, timed);
   }

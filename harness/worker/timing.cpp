@@ -17,12 +17,16 @@ bool is_wanted(const json& message, const char* metric) { return message.at(metr
 SamplerOptions options_for(const json& message, const char* metric) {
   SamplerOptions options;
   options.name = message.at("label").get<std::string>() + " " + metric;
-  options.budget_seconds = message.at("seconds");
-  const int64_t most = message.at(metric);
-  options.below_50us = std::min(options.below_50us, most);
-  options.below_500us = std::min(options.below_500us, most);
-  options.longer = std::min(options.longer, most);
-  options.least = std::min(options.least, most);
+  const int64_t turns = message.at("turns");
+  const auto share = [&](int64_t count) { return (count + turns - 1) / turns; };
+  options.budget_seconds = message.at("seconds").get<double>() / static_cast<double>(turns);
+  options.warm_up_seconds /= static_cast<double>(turns);
+  // The first one finds what others left in the caches.
+  options.warm_up_launches = std::max<int64_t>(2, share(options.warm_up_launches));
+  const int64_t most = share(message.at(metric));
+  for (int64_t* count : {&options.below_50us, &options.below_500us, &options.longer, &options.least}) {
+    *count = std::min(share(*count), most);
+  }
   return options;
 }
 

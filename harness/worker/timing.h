@@ -20,8 +20,9 @@ struct Buffers {
 };
 
 // `message` carries "warm" and "cold" (samples wanted at most; 0: that metric is not), "around" (whether the metrics of
-// what a caller pays are), "seconds" (budget of each) and "label". The answer holds one object a metric, as
-// sample_set_to_json writes it. `launch` need not wait for what it queues.
+// what a caller pays are), "seconds" (budget of each), "turns" (that share samples, seconds and warm-up: this is one of
+// them) and "label". The answer holds one object a metric, as sample_set_to_json writes it. `launch` need not wait for
+// what it queues.
 nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, const Buffers& buffers,
                              const std::function<void()>& launch);
 
