@@ -119,6 +119,47 @@ std::string build_id_in(std::string_view notes) {
   return {};
 }
 
+// Names of the dynamic symbols for which `counts`.
+template <class Counts>
+std::vector<std::string> symbols_of(const std::filesystem::path& file, const Counts& counts) {
+  std::vector<std::string> names;
+  const auto elf = Elf::read(file);
+  if (!elf) return names;
+  std::string_view symbols, strings;
+  for (const Elf::Section& section : elf->sections()) {
+    if (section.type == SHT_DYNSYM) symbols = section.content;
+    if (section.name == ".dynstr") strings = section.content;
+  }
+  for (; symbols.size() >= sizeof(Elf64_Sym); symbols.remove_prefix(sizeof(Elf64_Sym))) {
+    Elf64_Sym symbol;
+    std::memcpy(&symbol, symbols.data(), sizeof symbol);
+    if (!counts(symbol) || symbol.st_name == 0 || symbol.st_name >= strings.size()) continue;
+    const std::string_view rest = strings.substr(symbol.st_name);
+    names.emplace_back(rest.substr(0, rest.find('\0')));
+  }
+  return names;
+}
+
+// Texts of the dynamic section's entries with this tag.
+std::vector<std::string> dynamic_texts(const std::filesystem::path& file, int64_t tag) {
+  std::vector<std::string> texts;
+  const auto elf = Elf::read(file);
+  if (!elf) return texts;
+  std::string_view entries, strings;
+  for (const Elf::Section& section : elf->sections()) {
+    if (section.type == SHT_DYNAMIC) entries = section.content;
+    if (section.name == ".dynstr") strings = section.content;
+  }
+  for (; entries.size() >= sizeof(Elf64_Dyn); entries.remove_prefix(sizeof(Elf64_Dyn))) {
+    Elf64_Dyn entry;
+    std::memcpy(&entry, entries.data(), sizeof entry);
+    if (entry.d_tag != tag || entry.d_un.d_val >= strings.size()) continue;
+    const std::string_view rest = strings.substr(entry.d_un.d_val);
+    texts.emplace_back(rest.substr(0, rest.find('\0')));
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::string build_id_of(const std::filesystem::path& file) {
@@ -145,22 +186,27 @@ std::string image_hash_of(const std::filesystem::path& file) {
 }
 
 std::vector<std::string> imports_of(const std::filesystem::path& file) {
-  std::vector<std::string> names;
-  const auto elf = Elf::read(file);
-  if (!elf) return names;
-  std::string_view symbols, strings;
+  return symbols_of(file, [](const Elf64_Sym& symbol) { return symbol.st_shndx == SHN_UNDEF; });
+}
+
+std::vector<std::string> exports_of(const std::filesystem::path& file) {
+  return symbols_of(file, [](const Elf64_Sym& symbol) { return symbol.st_shndx != SHN_UNDEF; });
+}
+
+std::string soname_of(const std::filesystem::path& file) {
+  const std::vector<std::string> names = dynamic_texts(file, DT_SONAME);
+  return names.empty() ? std::string() : names.front();
+}
+
+std::vector<std::string> needed_by(const std::filesystem::path& file) { return dynamic_texts(file, DT_NEEDED); }
+
+std::string interpreter_of(const std::filesystem::path& program) {
+  const auto elf = Elf::read(program);
+  if (!elf) return {};
   for (const Elf::Section& section : elf->sections()) {
-    if (section.type == SHT_DYNSYM) symbols = section.content;
-    if (section.name == ".dynstr") strings = section.content;
+    if (section.name == ".interp") return std::string(section.content.substr(0, section.content.find('\0')));
   }
-  for (; symbols.size() >= sizeof(Elf64_Sym); symbols.remove_prefix(sizeof(Elf64_Sym))) {
-    Elf64_Sym symbol;
-    std::memcpy(&symbol, symbols.data(), sizeof symbol);
-    if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0 || symbol.st_name >= strings.size()) continue;
-    const std::string_view rest = strings.substr(symbol.st_name);
-    names.emplace_back(rest.substr(0, rest.find('\0')));
-  }
-  return names;
+  return {};
 }
 
 std::string build_of(const std::filesystem::path& file) {

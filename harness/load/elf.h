@@ -25,6 +25,16 @@ std::string image_hash_of(const std::filesystem::path& file);
 
 // Names of the functions and variables that the file takes from libraries; empty when it is no ELF.
 std::vector<std::string> imports_of(const std::filesystem::path& file);
+// And of those that it offers.
+std::vector<std::string> exports_of(const std::filesystem::path& file);
+
+// The name by which others need the file (DT_SONAME), and those of the libraries that it needs (DT_NEEDED) in their
+// order; empty when it has none or is no ELF.
+std::string soname_of(const std::filesystem::path& file);
+std::vector<std::string> needed_by(const std::filesystem::path& file);
+
+// The dynamic loader that a program asks for; empty when it asks for none or is no ELF.
+std::string interpreter_of(const std::filesystem::path& program);
 
 // The distinct files mapped executable in process `pid` (0: this one), from /proc/PID/maps.
 std::vector<std::string> mapped_files(int pid);

@@ -1,10 +1,12 @@
 // A worker as its judge asks it: answers stay with their messages, whatever was begun before. A real worker.
 #include "worker/subject.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include "bad_module_checks.h"
+#include "load/elf.h"
 
 namespace assay {
 namespace {
@@ -73,6 +75,41 @@ TEST_F(SubjectTest, ARestartForgetsWhatWasBegun) {
   subject_.restart();
   EXPECT_FALSE(subject_.running());
   expect_in_step();
+}
+
+// Here the system's own one, named as a set's would be: the worker is its argument, and what it has loaded is told as
+// ever.
+TEST(SubjectUnderALoader, IsAWorkerLikeAnyOther) {
+  JudgeSettings settings = bad::settings(Device::cpu, 5);
+  settings.library_set = {.library = "tiny", .version = "1"};
+  settings.library_set.loader = interpreter_of(settings.worker_program);
+  settings.library_set.environment = {{"TINY_CORE", "small"}};
+  ASSERT_FALSE(settings.library_set.loader.empty());
+  Subject subject(settings, {});
+  EXPECT_EQ(subject.ask({{"do", "load"}, {"module", bad::module_named("good").string()}}).at("kernels").size(), 1u);
+  EXPECT_EQ(given_variable(subject.pid(), "TINY_CORE"), "small");
+  const std::vector<std::string> mapped = mapped_files(subject.pid());
+  EXPECT_THAT(mapped, testing::Contains(std::filesystem::canonical(settings.library_set.loader).string()));
+  EXPECT_THAT(mapped, testing::Contains(std::filesystem::canonical(settings.worker_program).string()));
+  EXPECT_EQ(std::filesystem::read_symlink("/proc/" + std::to_string(subject.pid()) + "/exe"),
+            std::filesystem::canonical(settings.library_set.loader));
+}
+
+TEST(SubjectUnderALoader, ThatIsNoneIsAWorkerThatIsLost) {
+  JudgeSettings settings = bad::settings(Device::cpu, 5);
+  settings.library_set = {.library = "tiny", .version = "1", .loader = "/no/such/loader"};
+  Subject subject(settings, {});
+  EXPECT_THROW(subject.ask({{"do", "load"}, {"module", bad::module_named("good").string()}}), ProcessLost);
+}
+
+// The set's folders come before the build's and what was inherited.
+TEST(SubjectUnderASet, LooksIntoItsFoldersFirst) {
+  JudgeSettings settings = bad::settings(Device::cpu, 5);
+  settings.library_path = {"/of/the/build"};
+  settings.library_set = {.library = "tiny", .version = "1", .folders = {"/of/the/set"}};
+  Subject subject(settings, {});
+  subject.ask({{"do", "load"}, {"module", bad::module_named("good").string()}});
+  EXPECT_THAT(given_variable(subject.pid(), "LD_LIBRARY_PATH"), testing::StartsWith("/of/the/set:/of/the/build"));
 }
 
 }  // namespace

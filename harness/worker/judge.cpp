@@ -43,6 +43,7 @@ JudgeSettings settings_from_json(const json& value) {
   JudgeSettings settings;
   settings.worker_program = value.at("worker_program").get<std::string>();
   for (const json& folder : value.at("library_path")) settings.library_path.emplace_back(folder.get<std::string>());
+  settings.library_set = library_set_from_json(value.at("library_set"));
   settings.oracle_cache = value.at("oracle_cache").get<std::string>();
   settings.device = device_named(value.at("device").get<std::string>());
   if (const std::string why = why_unusable(settings.device); !why.empty()) {
@@ -278,7 +279,8 @@ class Judge {
                                     {"warm", message.at("warm")},
                                     {"cold", message.at("cold")},
                                     {"around", true},
-                                    {"seconds", message.at("seconds")}});
+                                    {"seconds", message.at("seconds")},
+                                    {"turns", 1}});
     Record timed;
     const auto keep = [&](const char* metric, const SampleSet& samples) {
       const std::string file = samples_file_name(c.kernel_id(info.name), metric);
@@ -314,7 +316,8 @@ class Judge {
                                  {"warm", message.at("warm")},
                                  {"cold", message.at("cold")},
                                  {"around", false},
-                                 {"seconds", message.at("seconds")}});
+                                 {"seconds", message.at("seconds")},
+                                 {"turns", message.at("turns")}});
       SampleSet prepare;
       prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
       metrics["prepare"] = sample_set_to_json(prepare);
@@ -432,6 +435,7 @@ json settings_to_json(const JudgeSettings& settings) {
   for (const auto& folder : settings.library_path) folders.push_back(folder.string());
   return {{"worker_program", settings.worker_program.string()},
           {"library_path", folders},
+          {"library_set", to_json(settings.library_set)},
           {"oracle_cache", settings.oracle_cache.string()},
           {"device", name_of(settings.device)},
           {"sanitizer", settings.sanitizer ? name_of(*settings.sanitizer) : ""},

@@ -158,6 +158,7 @@ Timed JudgeClient::time(const KernelInfo& kernel, const Case& c, const TimePlan&
   message["warm"] = plan.warm_samples;
   message["cold"] = plan.cold_samples;
   message["seconds"] = plan.seconds_at_most;
+  message["turns"] = plan.turns;
   message["scatter"] = plan.scatter;
   const json answer = impl_->ask(message);
   Timed timed{{}, {}, answer.value("refused", ""), answer.value("failed", "")};

@@ -22,13 +22,15 @@
 #include "measure/sampler.h"
 #include "record/record.h"
 #include "record/run_json.h"
+#include "worker/library_set.h"
 
 namespace assay {
 
 struct JudgeSettings {
   std::filesystem::path judge_program;              // assay-judge
   std::filesystem::path worker_program;             // assay-worker
-  std::vector<std::filesystem::path> library_path;  // put before LD_LIBRARY_PATH of workers: the library set
+  std::vector<std::filesystem::path> library_path;  // put before LD_LIBRARY_PATH of workers
+  LibrarySet library_set;                           // under which workers run; its folders come before library_path
   std::filesystem::path oracle_cache;               // folder; empty: no cache
   Device device = Device::cpu;
   std::optional<Sanitizer> sanitizer;       // check() runs kernels under it, and does nothing else
@@ -67,11 +69,12 @@ struct SamplePlan {
   std::filesystem::path samples_folder;  // raw samples are written here, first; names are chosen by the worker
 };
 
-// What to time of a case in one process of an arm; raw samples come back.
+// What to time of a case in one process of an arm, of which this is one turn of several; raw samples come back.
 struct TimePlan {
   int64_t warm_samples = 0;  // at most; 0: that metric is not measured
   int64_t cold_samples = 0;
   double seconds_at_most = 0;  // per metric
+  int64_t turns = 1;           // that share samples, time and warm-up
   uint64_t scatter = 0;        // where buffers lie (device/layout.h)
 };
 struct Timed {

@@ -9,12 +9,17 @@
 namespace assay {
 namespace {
 
-std::string library_path(const JudgeSettings& settings) {
-  std::string path;
-  for (const auto& folder : settings.library_path) path += (path.empty() ? "" : ":") + folder.string();
-  if (const char* inherited = std::getenv("LD_LIBRARY_PATH"); inherited != nullptr && *inherited != '\0') {
-    path += (path.empty() ? "" : ":") + std::string(inherited);
+std::string library_path(const JudgeSettings& settings, bool with_set) {
+  std::vector<std::string> folders;
+  if (with_set) {
+    for (const auto& folder : settings.library_set.folders) folders.push_back(folder.string());
   }
+  for (const auto& folder : settings.library_path) folders.push_back(folder.string());
+  if (const char* inherited = std::getenv("LD_LIBRARY_PATH"); inherited != nullptr && *inherited != '\0') {
+    folders.emplace_back(inherited);
+  }
+  std::string path;
+  for (const std::string& folder : folders) path += (path.empty() ? "" : ":") + folder;
   return path;
 }
 
@@ -22,17 +27,24 @@ std::string library_path(const JudgeSettings& settings) {
 
 Subject::Subject(const JudgeSettings& settings, std::vector<std::pair<std::string, std::string>> environment, Tool tool)
     : settings_(&settings), environment_(std::move(environment)), tool_(std::move(tool)) {
-  environment_.emplace_back("LD_LIBRARY_PATH", library_path(settings));
+  const LibrarySet& set = settings.library_set;
+  for (const auto& [name, value] : set.environment) environment_.emplace_back(name, value);
+  // A set with a loader of its own has its own libc too, and programs that a kernel starts have the system's loader.
+  environment_.emplace_back("LD_LIBRARY_PATH", library_path(settings, set.loader.empty()));
 }
 
 ProcessSettings Subject::process_settings() const {
-  const std::string worker = settings_->worker_program.string();
-  if (tool_.program.empty()) {
-    return {.program = worker, .arguments = {std::to_string(::getpid())}, .environment = environment_};
+  std::vector<std::string> command;
+  if (!tool_.program.empty()) {
+    command.push_back(tool_.program);
+    command.insert(command.end(), tool_.arguments.begin(), tool_.arguments.end());
   }
-  ProcessSettings under{.program = tool_.program, .arguments = tool_.arguments, .environment = environment_};
-  under.arguments.insert(under.arguments.end(), {worker, std::to_string(kParentIsATool)});
-  return under;
+  if (const auto& loader = settings_->library_set.loader; !loader.empty()) {
+    command.insert(command.end(), {loader.string(), "--library-path", library_path(*settings_, true)});
+  }
+  command.push_back(settings_->worker_program.string());
+  command.push_back(std::to_string(tool_.program.empty() ? ::getpid() : kParentIsATool));
+  return {.program = command.front(), .arguments = {command.begin() + 1, command.end()}, .environment = environment_};
 }
 
 void Subject::start() {

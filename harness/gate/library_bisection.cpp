@@ -1,0 +1,84 @@
+#include "gate/library_bisection.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/error.h"
+
+namespace assay {
+namespace {
+
+// Of the undecided ones strictly between two, the one nearest to the middle; none when all were asked.
+std::optional<size_t> next_of(const std::vector<std::optional<Judged>>& known, size_t good, size_t bad) {
+  std::optional<size_t> best;
+  const auto off_middle = [&](size_t i) {
+    const size_t twice = 2 * i, middle = good + bad;
+    return twice > middle ? twice - middle : middle - twice;
+  };
+  for (size_t i = good + 1; i < bad; ++i) {
+    if (!known[i] && (!best || off_middle(i) < off_middle(*best))) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<LibraryVersion> versions_between(const LibraryPlace& place, const LibraryRecipe& recipe,
+                                             const std::string& words, std::vector<std::string>& notes) {
+  const size_t dots = words.find("..");
+  const std::string a = words.substr(0, dots), b = dots == std::string::npos ? "" : words.substr(dots + 2);
+  if (a.empty() || b.empty()) throw UsageError("--bisect " + words + ": give two versions, such as 0.3.21..0.3.29");
+  LibraryVersion first = find_library_version(place, recipe, a, notes);
+  const LibraryVersion last = find_library_version(place, recipe, b, notes);
+  if (first.kind == "system" && last.kind == "debian") {  // what is installed is of a suite, most often
+    first = find_library_version(place, recipe, "debian:" + first.version, notes);
+  }
+  const bool in_order = first.kind == "debian" || first.kind == "wheel";
+  if (first.kind != last.kind || first.source.package != last.source.package || !in_order) {
+    throw UsageError("--bisect " + words + ": " + text_of(first) + " and " + text_of(last) +
+                     " are not of one source with versions in order; name it, as in debian:" + a);
+  }
+  if (!is_earlier(first.version, last.version)) {
+    throw UsageError("--bisect " + words + ": " + text_of(first) + " does not come before " + text_of(last));
+  }
+  std::vector<LibraryVersion> versions;
+  for (LibraryVersion& one : library_versions(place, recipe, notes)) {
+    if (one.kind != first.kind || one.source.package != first.source.package) continue;
+    const auto same = [&](const LibraryVersion& other) { return other.version == one.version; };
+    const bool is_between = !is_earlier(one.version, first.version) && !is_earlier(last.version, one.version);
+    if (is_between && std::ranges::none_of(versions, same)) versions.push_back(std::move(one));
+  }
+  std::ranges::sort(versions, [](const auto& x, const auto& y) { return is_earlier(x.version, y.version); });
+  return versions;
+}
+
+Bisection bisect(const std::vector<LibraryVersion>& versions,
+                 const std::function<Judged(const LibraryVersion&)>& judge) {
+  if (versions.size() < 2) throw UsageError("--bisect: there are no two versions to tell apart");
+  Bisection result;
+  std::vector<std::optional<Judged>> known(versions.size());
+  const auto ask = [&](size_t i) {
+    known[i] = judge(versions[i]);
+    result.steps.push_back({versions[i], *known[i]});
+    return *known[i];
+  };
+  size_t good = 0, bad = versions.size() - 1;
+  if (ask(good) != Judged::good) {
+    throw UsageError("--bisect: " + text_of(versions[good]) + ", the first, is not good; begin with an earlier one");
+  }
+  if (ask(bad) != Judged::bad) {
+    throw UsageError("--bisect: " + text_of(versions[bad]) + ", the last, is not bad; there is nothing to find");
+  }
+  while (const auto next = next_of(known, good, bad)) {
+    const Judged judged = ask(*next);
+    if (judged == Judged::good) good = *next;
+    if (judged == Judged::bad) bad = *next;
+  }
+  result.last_good = versions[good];
+  result.first_bad = versions[bad];
+  result.between.assign(versions.begin() + static_cast<std::ptrdiff_t>(good) + 1,
+                        versions.begin() + static_cast<std::ptrdiff_t>(bad));
+  return result;
+}
+
+}  // namespace assay

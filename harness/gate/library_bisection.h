@@ -1,0 +1,37 @@
+// The first version of a library that is bad, between one that is good and one that is not. What bad means is the
+// caller's: a canary's verdict, one case that fails.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gate/library_versions.h"
+
+namespace assay {
+
+enum class Judged { good, bad, unknown };  // unknown: it cannot be loaded, or the answer is no answer
+
+struct Bisection {
+  struct Step {
+    LibraryVersion version;
+    Judged judged;
+  };
+  std::vector<Step> steps;  // in the order they were asked
+  std::optional<LibraryVersion> last_good, first_bad;
+  std::vector<LibraryVersion> between;  // of which nothing is known: any of them may be the first bad one
+};
+
+// The versions of one source from `words.A` to `words.B`, of the form "A..B", both ends included, earlier first. Throws
+// UsageError for words that are not of that form, ends of two sources, and ends in the wrong order.
+std::vector<LibraryVersion> versions_between(const LibraryPlace& place, const LibraryRecipe& recipe,
+                                             const std::string& words, std::vector<std::string>& notes);
+
+// Asks for both ends first, then halves what is between; one that is unknown gives way to its nearest neighbour. As
+// long as the ends are good and bad each answer is of a version whose neighbours decide, though badness come and go
+// between. Throws UsageError when the first is not good, or the last not bad: there is nothing to find.
+Bisection bisect(const std::vector<LibraryVersion>& versions,
+                 const std::function<Judged(const LibraryVersion&)>& judge);
+
+}  // namespace assay

@@ -1,0 +1,148 @@
+#include "worker/library_set.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "load/elf.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string canonical_text(const fs::path& file) {
+  std::error_code error;
+  const fs::path canonical = fs::canonical(file, error);
+  return error ? file.string() : canonical.string();
+}
+
+std::string name_of(const fs::path& file) {
+  const std::string soname = soname_of(file);
+  return soname.empty() ? file.filename().string() : soname;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : " and ") + text;
+  return all;
+}
+
+// OPENBLAS_CORETYPE=Haswell
+std::string asked_for(const LibrarySet& set) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : set.environment) texts.push_back(name + "=" + value);
+  return joined(texts);
+}
+
+std::string contradiction(const LibrarySet::File& file, std::span<const LoadedLibrary* const> of_its_name) {
+  const std::string path = canonical_text(file.path);
+  const LoadedLibrary* own = nullptr;
+  std::vector<std::string> others;
+  for (const LoadedLibrary* library : of_its_name) {
+    if (canonical_text(library->path) == path) {
+      own = library;
+    } else {
+      others.push_back(library->path);
+    }
+  }
+  if (own == nullptr && others.empty()) return file.soname + ": nothing of that name was loaded, not " + path;
+  if (own == nullptr) return file.soname + ": " + joined(others) + " was loaded, not " + path;
+  if (!others.empty()) return file.soname + ": a mixture: " + path + " was loaded, and " + joined(others) + " too";
+  if (own->build_id != file.build_id) {
+    return file.soname + ": " + path + " was loaded as build " + own->build_id + ", and the set was made of build " +
+           file.build_id;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<LibrarySet::File> files_needed(const std::string& soname, std::span<const fs::path> folders) {
+  std::vector<LibrarySet::File> files;
+  std::vector<std::string> wanted{soname};
+  std::set<std::string> seen;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const std::string name = wanted[i];
+    if (!seen.insert(name).second) continue;
+    const auto folder = std::find_if(folders.begin(), folders.end(), [&](const fs::path& f) {
+      std::error_code error;
+      return fs::is_regular_file(f / name, error);
+    });
+    if (folder == folders.end()) {
+      if (i == 0) throw UsageError(name + ": is in none of the set's folders; see ci/README.md, Libraries");
+      continue;  // the machine's own will do
+    }
+    const fs::path path = fs::canonical(*folder / name);
+    files.push_back({name, path, version_in_name(path.string()), build_of(path)});
+    for (std::string& next : needed_by(path)) wanted.push_back(std::move(next));
+  }
+  return files;
+}
+
+std::string violation(const LibrarySet& set, std::span<const LoadedLibrary> loaded) {
+  if (set.library.empty()) return {};
+  const std::string whose = set.library + " " + set.version + ": ";
+  if (set.files.empty()) return whose + "the set names no files, so that nothing shows what was loaded";
+  std::vector<std::pair<std::string, const LoadedLibrary*>> named;
+  for (const LoadedLibrary& library : loaded) named.emplace_back(name_of(library.path), &library);
+  for (const LibrarySet::File& file : set.files) {
+    const std::string own_name = name_of(file.path);
+    std::vector<const LoadedLibrary*> of_its_name;
+    for (const auto& [name, library] : named) {
+      if (name == file.soname || name == own_name) of_its_name.push_back(library);
+    }
+    if (const std::string why = contradiction(file, of_its_name); !why.empty()) return whose + why;
+  }
+  return {};
+}
+
+std::string environment_refused(const LibrarySet& set, const std::map<std::string, std::string>& selection) {
+  if (set.environment.empty()) return {};
+  const std::string asked = asked_for(set) + " was asked for";
+  if (set.expected.empty()) return asked + ", and nothing is known by which it would show";
+  for (const auto& [key, value] : set.expected) {
+    const auto shown = selection.find(key);
+    if (shown == selection.end()) return asked + ", and the kernel does not say which " + key + " it ran";
+    if (shown->second != value) return asked + ", and " + key + " is " + shown->second + ", not " + value;
+  }
+  return {};
+}
+
+json to_json(const LibrarySet& set) {
+  json folders = json::array(), files = json::array(), packages = json::array();
+  for (const fs::path& folder : set.folders) folders.push_back(folder.string());
+  for (const LibrarySet::File& file : set.files) {
+    files.push_back({{"soname", file.soname},
+                     {"path", file.path.string()},
+                     {"version", file.version},
+                     {"build_id", file.build_id}});
+  }
+  for (const LibrarySet::Package& package : set.packages) {
+    packages.push_back({{"name", package.name}, {"sha256", package.sha256}});
+  }
+  return {{"library", set.library},         {"version", set.version},  {"folders", folders},
+          {"loader", set.loader.string()},  {"files", files},          {"packages", packages},
+          {"environment", set.environment}, {"expected", set.expected}};
+}
+
+LibrarySet library_set_from_json(const json& value) {
+  LibrarySet set;
+  set.library = value.at("library");
+  set.version = value.at("version");
+  for (const json& folder : value.at("folders")) set.folders.emplace_back(folder.get<std::string>());
+  set.loader = value.at("loader").get<std::string>();
+  for (const json& file : value.at("files")) {
+    set.files.push_back(
+        {file.at("soname"), file.at("path").get<std::string>(), file.at("version"), file.at("build_id")});
+  }
+  for (const json& package : value.at("packages")) {
+    set.packages.push_back({package.at("name"), package.at("sha256")});
+  }
+  set.environment = value.at("environment").get<std::map<std::string, std::string>>();
+  set.expected = value.at("expected").get<std::map<std::string, std::string>>();
+  return set;
+}
+
+}  // namespace assay
