@@ -1,10 +1,11 @@
-"""Tests labelled slow or statistical are skips with that reason, unless pytest gets --all, as ci/test passes it on."""
+"""Tests with a label of LABELS are skips with that reason, unless pytest gets --all, as ci/test passes it on."""
 
 import pytest
 
 LABELS = {
     "slow": "takes minutes, or measures time",
     "statistical": "checks rates on many drawn samples",
+    "network": "fetches from a distribution's mirror or PyPI",
 }
 
 

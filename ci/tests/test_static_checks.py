@@ -158,9 +158,19 @@ FAULTS = ["skipped: seeded-faults (3 faults: of other parts)", "skipped: seeded-
     ("arguments", "lines"),
     [
         (["--all"], [*FAULTS, NO_GPU, NO_CUDA]),
-        (["--sanitize", "address"], [NO_GPU, "slow or statistical", NO_CUDA]),
+        (["--sanitize", "address"], [NO_GPU, "slow, statistical or network", NO_CUDA]),
         (["--sanitize", "thread"], ["2 tests not labelled threads", NO_CUDA]),
-        ([], [*LABELLED, "clang-tidy (1 files in which git sees", *FAULTS, NO_GPU, "slow or statistical", NO_CUDA]),
+        (
+            [],
+            [
+                *LABELLED,
+                "clang-tidy (1 files in which git sees",
+                *FAULTS,
+                NO_GPU,
+                "slow, statistical or network",
+                NO_CUDA,
+            ],
+        ),
     ],
 )
 def test_what_is_left_out_is_counted_with_its_reason(tree, arguments, lines):

@@ -1,7 +1,7 @@
 """python -m assay_dashboards FOLDER [--out DIR] [--selftest FOLDER] [--before FOLDER]: writes the report of a run's
-folder, or of a selftest's.
+folder, of a selftest's or of a canary's.
 
-    index.html, kernel-*.html   for people; open from disk, no network; of a selftest index.html alone
+    index.html, kernel-*.html   for people; open from disk, no network; of a selftest or a canary index.html alone
     junit.xml                   for job pages
     benchmark.json              for Google Benchmark's tools
     summary.md                  for a job page or a comment
@@ -15,6 +15,9 @@ import sys
 from pathlib import Path
 
 from .benchmark_json import benchmark_json
+from .canary import FILE as CANARY_FILE
+from .canary import Canary, read_canary
+from .canary_page import canary_pages
 from .command import Parser, refused, write_pages
 from .junit import junit
 from .load import load
@@ -37,6 +40,13 @@ def write_report(view: View, out: Path, selftest: Selftest | None = None) -> Pat
     return write_pages(files, out, stale=_PAGES_OF_KERNELS)
 
 
+def write_canary_report(canary: Canary, out: Path) -> Path:
+    """Likewise."""
+    return write_pages(
+        {name: text.encode("utf-8") for name, text in canary_pages(canary).items()}, out, _PAGES_OF_KERNELS
+    )
+
+
 def write_selftest_report(selftest: Selftest, out: Path) -> Path:
     """Likewise."""
     return write_pages(
@@ -47,6 +57,11 @@ def write_selftest_report(selftest: Selftest, out: Path) -> Path:
 def _report(options):
     """Prints the page's path. Raises InputError, for a run that ended and lacks records after the report is written."""
     out = options.out or options.folder / "report"
+    if (options.folder / CANARY_FILE).exists() and not (options.folder / "run.json").exists():
+        if options.selftest or options.before:
+            raise InputError(f"{options.folder}: is a canary, beside which no selftest is shown; leave the flag out")
+        print(write_canary_report(read_canary(options.folder), out), flush=True)
+        return
     if (options.folder / SELFTEST_FILE).exists() and not (options.folder / "run.json").exists():
         if options.selftest:
             raise InputError(f"--selftest: {options.folder} is a selftest itself; give a run's folder, or leave it out")
@@ -62,8 +77,8 @@ def _report(options):
 
 
 def main(arguments=None) -> int:
-    parser = Parser(prog="assay_dashboards", description="Writes the report of a run's or a selftest's folder.")
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the run or the selftest")
+    parser = Parser(prog="assay_dashboards", description="Writes the report of a run, a selftest or a canary.")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the run, the selftest or the canary")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the report goes (default: FOLDER/report)")
     parser.add_argument("--selftest", type=Path, metavar="FOLDER", help="a selftest to show in the run's page")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="an earlier selftest to set beside it")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .fields import bytes_of, count, flag, integer, json_value, list_of, number, object_of, optional, text
+from .fields import bytes_of, count, document, flag, integer, json_value, list_of, number, object_of, optional, text
 from .plain import InputError, plain_tree
 
 METRICS = ("p50", "p90", "tail")  # those that gate, in the order of latency.json
@@ -247,7 +247,7 @@ def read_comparison(folder: Path, command: str) -> tuple[Comparison | None, list
         said = "blocks.jsonl without latency.json: a comparison with the base did not end, and says nothing yet"
         return None, [("latency", said)] if began else []
     try:
-        told = plain_tree(_COMPARISON(json_value(bytes_of(file))))
+        told, _ = document(bytes_of(file), _COMPARISON)
         _check(told)
     except InputError as error:
         raise InputError(f"{file}: {str(error).lstrip('.')}") from None

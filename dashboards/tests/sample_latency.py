@@ -124,7 +124,8 @@ def of_each(**changes):
 def latency_json(cases, **changes):
     codes = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1}
     value = {
-        "base": "5c1f0e9a7b", "change": "d40b8812fe", "unchanged": [], "left_out": [], "selections": [],
+        "schema": {"major": 1, "minor": 0}, "base": "5c1f0e9a7b", "change": "d40b8812fe", "unchanged": [],
+        "left_out": [], "selections": [],
         "cases": cases, "findings": [], "blocks": 28, "seconds": 61.5, "seed": 17, "invalid": "",
         "exit_code": max((codes[case["outcome"]] for case in cases), key=(0, 2, 3, 1).index, default=0),
     }  # fmt: skip

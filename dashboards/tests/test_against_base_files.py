@@ -174,6 +174,8 @@ def refusal(folder, capsys):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        (lambda d: d.pop("schema"), "'schema' is missing"),
+        (lambda d: d["schema"].update(major=2), "schema 2 cannot be read by this program"),
         (lambda d: d.pop("left_out"), "'left_out' is missing"),
         (lambda d: d.update(cases={}), "cases: not an array"),
         (lambda d: d.update(blocks=-1), "blocks: negative"),

@@ -16,6 +16,7 @@ from assay_dashboards.__main__ import main, write_report
 from assay_dashboards.history.__main__ import main as history
 from assay_dashboards.load import load
 from assay_dashboards.view import View
+from sample_canary import write_canary
 from sample_history import full_history, store
 from sample_latency import full_comparison
 from sample_run import CHECKS, SCHEMA, kernel_entry, latency_summary, record, run_json, write_run
@@ -349,3 +350,15 @@ def test_an_injected_script_would_be_blocked(browser, full_report, tmp_path):
     browser.get(page.as_uri())
     assert browser.title != "owned"
     assert quiet(browser) != []
+
+
+def test_a_canarys_shapes_are_filtered(browser, tmp_path):
+    assert main([str(write_canary(tmp_path))]) == 0
+    browser.get((tmp_path / "report" / "index.html").as_uri())
+    assert browser.find_element(By.ID, "headline").text == "✗ REJECT"
+    assert len(shown(browser, "[data-text]")) == 4
+    Select(browser.find_element(By.ID, "filter-verdict")).select_by_value("newly-wrong")
+    assert len(shown(browser, "[data-text]")) == 1
+    width = browser.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert width == 0, "the page is wider than the window"
+    assert quiet(browser) == []

@@ -257,14 +257,14 @@ def test_a_kill_leaves_each_run_as_it_was_or_as_it_is(url, tmp_path):
     generator = random.Random(seed)
     count = 100
     folders = []
-    for night in range(30):
+    for night in range(60):
         values = {f"gemm/simd:m={m}": 10.0 + night for m in range(count)}
         folders.append(write_night(tmp_path / str(night), night, values))
     cut_short = 0
     for _ in range(3):
         importing = starting(url, *folders)
-        told = [importing.stdout.readline()]
-        time.sleep(generator.uniform(0, 0.3))
+        told = [importing.stdout.readline() for _ in range(generator.randint(1, 10))]
+        time.sleep(generator.uniform(0, 0.02))
         os.kill(importing.pid, signal.SIGKILL)
         told += importing.communicate()[0].splitlines()
         with Database(url).reading() as connection:

@@ -15,6 +15,9 @@ int sweep_command(const Options& options);
 int golden_command(const Options& options);
 int fingerprint_command(const Options& options);
 int env_command(const Options& options);
+int canary_command(const Options& options);
+int promote_command(const Options& options);  // canary --promote
+int bisect_command(const Options& options);   // canary --bisect
 int report_command(const Options& options);
 int history_command(const Options& options);
 

@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 Timing timing_of(const std::string& command) {
-  return command == "bench" ? Timing::only : command == "gate" ? Timing::also : Timing::none;
+  return command == "bench" ? Timing::only : command == "gate" || command == "canary" ? Timing::also : Timing::none;
 }
 
 }  // namespace
@@ -25,6 +25,10 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
   if (options.device != Options{}.device) arguments += " --device " + options.device;
   if (!options.sanitizer.empty()) arguments += " --sanitizer " + options.sanitizer;
   if (options.threads != Options{}.threads) arguments += " --threads " + std::to_string(options.threads);
+  if (!options.library_version.empty()) {
+    arguments += " --library " + shell_quoted(options.library_version);
+    if (!options.coretype.empty()) arguments += " --coretype " + shell_quoted(options.coretype);
+  }
   if (!options.base.empty()) arguments += " --base " + shell_quoted(options.base);
   if (options.approve_findings) arguments += " --approve-findings";
   return arguments;

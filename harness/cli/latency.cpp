@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "check/hash.h"
 #include "cli/interrupt.h"
@@ -16,6 +20,7 @@
 #include "load/elf.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
+#include "record/verdict.h"
 
 namespace assay {
 namespace {
@@ -45,7 +50,8 @@ Loaded load_arm(const Judged& judged, const Arm& arm, const OpRegistry& ops) {
   options.modules_folder = arm.modules;
   const StartJudge start = judge_process(limited(judge_settings(options), *judged.policy));
   Loaded loaded = load_modules(start, module_files(options), ops);
-  if (!loaded.broken.empty()) throw UsageError("modules of the " + arm.name + ": " + loaded.broken.front());
+  // Kernels of an op that only one arm has are in no case of both.
+  if (!loaded.unloadable.empty()) throw UsageError("modules of the " + arm.name + ": " + loaded.unloadable.front());
   return loaded;
 }
 
@@ -84,19 +90,13 @@ Began begin(const fs::path& run, const std::string& base, const std::string& cha
   return now;
 }
 
-// All blocks that the policy's folder keeps; none where there is no such folder.
-std::vector<RecordedBlock> read_calibration(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<RecordedBlock> all;
-  for (const fs::path& file : files) {
-    for (RecordedBlock& block : read_blocks(file)) all.push_back(std::move(block));
-  }
-  return all;
+// The blocks by which this platform was calibrated; none where it was not.
+std::vector<RecordedBlock> read_calibration(const Judged& judged, const LatencyPolicy::Voids& voids) {
+  const fs::path file = judged.trees->policy() / "latency" / (judged.pin->platform + ".jsonl");
+  if (!fs::exists(file)) return {};
+  std::vector<RecordedBlock> blocks = read_blocks(file);
+  for (RecordedBlock& block : blocks) apply_void_rules(voids, block);
+  return blocks;
 }
 
 // Where the ledger of a pair lies: beside earlier runs.
@@ -117,6 +117,52 @@ AlphaLedger read_ledger(const fs::path& file, const Began& began) {
   }
 }
 
+void keep_ledger(const Judged& judged, const Began& began, ComparisonJob& job) {
+  const fs::path file = ledger_file(judged, began);
+  job.ledger = read_ledger(file, began);
+  job.save_ledger = [file](const AlphaLedger& ledger) {
+    fs::create_directories(file.parent_path());
+    write_file_atomically(file, print_json(to_json(ledger), 1) + "\n");
+  };
+}
+
+void leave_out_failures(const std::vector<Record>& records, ComparedCases& compared) {
+  std::map<std::string, std::string> failed;
+  for (const Record& record : records) {
+    if (record.verdict != Verdict::pass) failed[record.kernel_id] = word_of(record.verdict);
+  }
+  for (const auto& [kernel_id, verdict] : failed) {
+    const auto is_it = [&](const ArmCase& one) { return one.kernel_id == kernel_id; };
+    if (std::erase_if(compared.cases, is_it) == 0) continue;
+    compared.left_out.push_back({kernel_id, "is " + verdict + " under the candidate: no latency of it counts"});
+  }
+}
+
+void add_first_calls(ComparedCases& compared) {
+  std::set<std::string> ids;
+  for (const ArmCase& one : compared.cases) {
+    if (!ids.insert(one.kernel_id).second) continue;
+    compared.first_calls.push_back({one.kernel_id, "first_call", "first_call", one.base, one.change, one.c});
+  }
+}
+
+// Reading what a process has loaded takes it a while, and one process of an arm tells for all.
+SeeLibraries once(SeeLibraries seen) {
+  return [seen = std::move(seen), told = std::make_shared<bool>(false)](const std::vector<LoadedLibrary>& loaded) {
+    if (!*told) seen(loaded);
+    *told = true;
+  };
+}
+
+// A canary rejects a tail that no calibration is needed to see, where a process has samples enough to show it.
+GatedCase with_tail(GatedCase gated, const ArmCase& one, const CanaryPolicy& policy) {
+  Margin& tail = gated.margins[static_cast<size_t>(LatencyMetric::tail)];
+  const bool is_sampled = one.latency_class.ends_with("/below-50us") || one.latency_class.ends_with("/below-500us");
+  if (tail.gates || one.metric != "warm" || !is_sampled) return gated;
+  tail = {.gates = true, .least = policy.tail / 2, .margin = policy.tail, .blind = true, .note = tail.note};
+  return gated;
+}
+
 ComparisonJob job_of(const Judged& judged, ComparedCases compared, uint64_t seed) {
   if (!judged.policy->latency) {
     throw UsageError((judged.policy->folder / "policy.toml").string() +
@@ -126,7 +172,7 @@ ComparisonJob job_of(const Judged& judged, ComparedCases compared, uint64_t seed
   ComparisonJob job;
   job.compared = std::move(compared);
   job.policy = policy;
-  job.classes = calibrate(policy, read_calibration(judged.trees->policy() / "latency"));
+  job.classes = calibrate(policy, read_calibration(judged, policy.voids));
   for (ArmCase& one : job.compared.cases) {  // what was calibrated is of the class that it was calibrated in
     for (const auto& [name, known] : job.classes) {
       if (known.cases.contains(one.id())) one.latency_class = name;
@@ -170,11 +216,27 @@ std::optional<Comparison> compare_with_base(const Judged& judged) {
                              compared_cases(*judged.plan, *judged.records, pair_up(base, change, options.device),
                                             options.device, !options.no_skip),
                              began.seed);
-  const fs::path file = ledger_file(judged, began);
-  job.ledger = read_ledger(file, began);
-  job.save_ledger = [file](const AlphaLedger& ledger) {
-    fs::create_directories(file.parent_path());
-    write_file_atomically(file, print_json(to_json(ledger), 1) + "\n");
+  keep_ledger(judged, began, job);
+  return compare_latencies(std::move(job));
+}
+
+std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryArm& pin, const LibraryArm& candidate) {
+  Pairs pairs;
+  for (const KernelInfo& kernel : judged.loaded->kernels)
+    pairs.both[kernel.op + "/" + kernel.name] = {kernel, kernel, ""};
+  ComparedCases compared = compared_cases(*judged.plan, *pin.records, pairs, judged.options->device, false);
+  leave_out_failures(*candidate.records, compared);
+  add_first_calls(compared);
+  const Began began = begin(judged.run, pin.identity, candidate.identity);
+  ComparisonJob job = job_of(judged, std::move(compared), began.seed);
+  keep_ledger(judged, began, job);
+  job.meter.start = timing_process(pin.settings, once(pin.seen));
+  job.meter.start_change = timing_process(candidate.settings, once(candidate.seen));
+  const CanaryPolicy& policy = *judged.policy->canary;
+  job.adjust = [&](GatedCase gated, const ArmCase& one) { return with_tail(std::move(gated), one, policy); };
+  job.out_of_time = [until = std::chrono::steady_clock::now() +
+                             std::chrono::duration<double>(policy.latency_seconds.at(judged.options->tier))] {
+    return std::chrono::steady_clock::now() > until;
   };
   return compare_latencies(std::move(job));
 }

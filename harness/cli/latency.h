@@ -34,6 +34,17 @@ bool compares_latencies(const Options& options);
 // when an arm cannot be built or loaded.
 std::optional<Comparison> compare_with_base(const Judged& judged);
 
+// The sides of a canary, whose processes are started with one library or the other; their modules are the same files.
+struct LibraryArm {
+  std::string identity;  // what tells it, fit for a file's name
+  JudgeSettings settings;
+  const std::vector<Record>* records;
+  SeeLibraries seen;  // told, for each arm once, what a process of it had loaded
+};
+// Of the timed cases that are correct on both sides; first calls too. `pin` is the side whose records have a latency.
+// Nothing when it was stopped.
+std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryArm& pin, const LibraryArm& candidate);
+
 // bench --blocks: blocks of the passed cases with this build as both arms. False when it was stopped.
 bool record_own_blocks(const Judged& judged);
 

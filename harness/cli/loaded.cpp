@@ -67,6 +67,7 @@ Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::
       }
     } catch (const UsageError& e) {
       loaded.broken.emplace_back(e.what());
+      loaded.unloadable.emplace_back(e.what());
     }
   }
   if (loaded.kernels.empty()) {

@@ -12,7 +12,8 @@ namespace assay {
 
 struct Loaded {
   std::vector<KernelInfo> kernels;
-  std::vector<std::string> broken;       // modules that could not be used, each with its reason
+  std::vector<std::string> broken;       // modules that could not be used, each with its reason,
+  std::vector<std::string> unloadable;   // and among them those that are not merely of an op this build does not know
   std::vector<LoadedLibrary> libraries;  // that the modules brought with them
   StartJudge start_judge;                // gives the judge that loaded them first, then new ones
 };

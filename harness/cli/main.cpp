@@ -18,6 +18,9 @@ int dispatch(const assay::Options& options) {
   if (options.command == "golden") return assay::golden_command(options);
   if (options.command == "fingerprint") return assay::fingerprint_command(options);
   if (options.command == "env") return assay::env_command(options);
+  if (!options.promote.empty()) return assay::promote_command(options);
+  if (!options.bisect.empty()) return assay::bisect_command(options);
+  if (options.command == "canary") return assay::canary_command(options);
   if (options.command == "report") return assay::report_command(options);
   if (options.command == "history") return assay::history_command(options);
   return assay::run_command(options);

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "cli/canary_sets.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/paths.h"
@@ -85,6 +86,11 @@ Contract OneCase::contract_in_force(const Case& c) const {
   } catch (const std::runtime_error&) {
     return info().contract;
   }
+}
+
+std::vector<std::string> OneCase::library_contradictions(const Record& record) const {
+  if (options_.library_version.empty()) return {};
+  return assay::library_contradictions(options_, judge_settings(options_).library_set, loaded_.libraries, {record});
 }
 
 std::string OneCase::write_bundle(const Case& c, const Record& record, const std::filesystem::path& folder) const {

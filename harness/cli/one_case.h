@@ -23,6 +23,8 @@ class OneCase {
   const Case& asked() const { return asked_; }
   // Of no meaning where interrupt_signal() says that it was cut short. The judge stays for the next case.
   Record judge(const Case& c) const;
+  // Of a case that was judged so under --library: how that was not the library it was asked to be.
+  std::vector<std::string> library_contradictions(const Record& record) const;
   // A case that was judged so, as a file that shows it without Assay (gate/bundle.h), in a new folder. Why the file
   // does not show that very failure, or empty. Throws UsageError when there can be no file.
   std::string write_bundle(const Case& c, const Record& record, const std::filesystem::path& folder) const;

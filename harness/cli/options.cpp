@@ -26,6 +26,7 @@ void add_flags(CLI::App& app, unsigned groups, Options& o, Texts& texts) {
     app.add_option("--modules", o.modules_folder, "folder whose *.so are loaded; else ASSAY_MODULES, else the build's");
     app.add_option("--threads", o.threads, "CPU threads each launch may use")->check(CLI::Range(1, 1024));
     app.add_option("--device", o.device, "what kernels run on: cpu (default) or cuda");
+    app.add_option("--coretype", o.coretype, "instruction set that the library is told to choose, as its recipe says");
   }
   if (groups & kSelection) {
     app.add_option("--filter", o.filters, "op[/kernel][:field=value,...], '*' matches any text; repeatable: the union")
@@ -188,7 +189,12 @@ Options parse_options(const std::vector<std::string>& arguments) {
   CLI::App* verify = env->add_subcommand("verify", "is this machine as its pin says? exit 3 where it is not");
   add_flags(*verify, kModules | kBase | kJson, o, texts);
   verify->add_flag("--unpinned", o.unpinned, "say what differs, and exit 0 all the same");
+  const auto add_library = [&o](CLI::App* sub) {
+    sub->add_option("--library", o.library_version,
+                    "LIBRARY=VERSION, as a canary has it: judge with that version of the library");
+  };
   CLI::App* repro = command("repro", "run one case and print every check", kModules | kBase | kExplain);
+  add_library(repro);
   repro->add_option("id", o.id, "kernel id, such as gemm/simd:m=8,n=8,k=8,dtype=f32")->required();
   add_sanitizer(repro);
   CLI::App* shrink = command("shrink", "the smallest case that fails as this one does", kModules | kBase | kJson);
@@ -198,6 +204,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   shrink->add_option("--out", o.out,
                      "new folder for a file that shows the failure without Assay; default runs/shrunk-<time>");
   add_sanitizer(shrink);
+  add_library(shrink);
+  add_library(check);
   CLI::App* selftest = command("selftest", "what the checks are worth: seeded faults, and kernels without any", kJson);
   selftest->add_option("--faults", o.faults, "their folder; default mutants/ of the build")
       ->check(CLI::ExistingDirectory);
@@ -227,11 +235,31 @@ Options parse_options(const std::vector<std::string>& arguments) {
   sweep->add_option("--shard", o.shard_text, "i/n: the i-th of n parts");
   CLI::App* fingerprint = command("fingerprint", "how kernels compute: summation order, accumulator, rounding, ...",
                                   kModules | kBase | kJson | kExplain);
+  add_library(fingerprint);
   fingerprint->add_option("kernels", o.filters, "op[/kernel][:field=value,...], such as gemm/openblas:dtype=f32");
   fingerprint->add_option("--repeat", o.repeat, "in so many processes, which must agree; exit 1 when they do not")
       ->check(CLI::Range(1, 10000));
-  CLI::App* report = command("report", "write the pages of a run or of a selftest", 0);
-  report->add_option("run", o.run_folder, "the run's folder, or the selftest's")->required();
+  CLI::App* canary = command("canary", "a library's candidate beside its pin: PROMOTE, HOLD or REJECT, and why",
+                             kModules | kSelection | kJson);
+  canary->add_option("library", o.library, "name of its recipe in ci/libraries, such as openblas");
+  canary->add_option("--candidate", o.candidate, "version to be judged, or a folder that holds its files");
+  canary->add_option("--pin", o.pin, "version that it is judged against, or a folder; default what is installed");
+  canary->add_flag("--list", o.list_versions, "print the versions that its sources give, and no more");
+  canary->add_option("--promote", o.promote,
+                     "folder of a canary that said PROMOTE: its candidate becomes the pin, as a diff to review");
+  canary->add_option("--bisect", o.bisect,
+                     "A..B: the first version between the two, of one source, with the verdict that B has against A");
+  canary->add_option("--out", o.out, "new folder of the canary; default runs/canary-<time>-<library>");
+  canary->add_option("--resume", o.resume, "continue that canary as it was asked; repeats nothing recorded");
+  canary->add_flag("--no-latency", o.no_latency, "correctness alone");
+  canary->add_flag("--no-report", o.no_report, "do not write the page");
+  canary->add_flag("--unpinned", o.unpinned, "though the environment is not the pinned one; what is written says so");
+  canary
+      ->add_option("--history", o.history,
+                   "folder of earlier runs, in which the ledger of a pair lies; default runs/ of the tree")
+      ->check(CLI::ExistingDirectory);
+  CLI::App* report = command("report", "write the pages of a run, of a selftest or of a canary", 0);
+  report->add_option("run", o.run_folder, "the folder of the run, the selftest or the canary")->required();
   report->add_option("--selftest", o.selftest, "folder of a selftest, or its selftest.json, to show in the run's page")
       ->check(CLI::ExistingPath);
   report->add_option("--before", o.before, "an earlier selftest to set beside it, likewise")->check(CLI::ExistingPath);

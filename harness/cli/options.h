@@ -66,7 +66,16 @@ struct Options {
   bool invariances = false;                 // report: the matrix alone, as Markdown
   std::vector<std::filesystem::path> runs;  // history import: their folders
   std::string database;                     // history: URL; empty: a file in runs/ of the tree
-  std::string kernels;                      // history show: glob of op/kernel or a whole id; empty: all
+  std::string library;                      // of canary: the name of its recipe in ci/libraries
+  std::string candidate;  // its versions, as a source of the recipe tells them, or folders; empty: what is installed
+  std::string pin;
+  bool list_versions = false;     // of that library, and no more
+  std::filesystem::path promote;  // the finished canary whose candidate becomes the pin
+  std::string bisect;             // "A..B"
+  std::string coretype;           // instruction set that either is told to choose; empty: it chooses by itself
+  // LIBRARY=VERSION, under which kernels are judged; empty: what is installed
+  std::string library_version;
+  std::string kernels;  // history show: glob of op/kernel or a whole id; empty: all
 };
 
 // Help was asked for: this text, exit 0.

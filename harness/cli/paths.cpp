@@ -5,6 +5,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "cli/canary_sets.h"
 #include "core/error.h"
 #include "worker/sanitized.h"
 
@@ -21,16 +22,6 @@ fs::path modules_folder(const Options& options) {
   if (!options.modules_folder.empty()) return options.modules_folder;
   const char* variable = std::getenv("ASSAY_MODULES");
   return variable != nullptr && *variable != '\0' ? fs::path(variable) : own_modules();
-}
-
-// Library folders, one a line; written by the build when libraries lie outside the system's own folders.
-std::vector<fs::path> library_path() {
-  std::vector<fs::path> folders;
-  std::ifstream in(build_folder() / "library_path.txt");
-  for (std::string line; std::getline(in, line);) {
-    if (!line.empty()) folders.emplace_back(line);
-  }
-  return folders;
 }
 
 // $XDG_CACHE_HOME/assay/oracle, else ~/.cache/assay/oracle; none without either.
@@ -90,6 +81,15 @@ std::vector<fs::path> module_files(const Options& options) {
   return files;
 }
 
+std::vector<fs::path> own_library_path() {
+  std::vector<fs::path> folders;
+  std::ifstream in(build_folder() / "library_path.txt");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) folders.emplace_back(line);
+  }
+  return folders;
+}
+
 bool judges_own_modules(const Options& options) {
   std::error_code error;
   return options.modules.empty() && fs::equivalent(modules_folder(options), own_modules(), error);
@@ -99,7 +99,7 @@ JudgeSettings judge_settings(const Options& options) {
   JudgeSettings settings;
   settings.judge_program = program("assay-judge");
   settings.worker_program = program("assay-worker");
-  settings.library_path = library_path();
+  settings.library_path = own_library_path();
   if (options.fuzz.empty()) settings.oracle_cache = oracle_cache();  // nobody asks for a drawn case again
   settings.device = device_named(options.device);
   if (!options.sanitizer.empty()) {
@@ -107,6 +107,7 @@ JudgeSettings judge_settings(const Options& options) {
     settings.sanitizer_program = find_compute_sanitizer();
   }
   settings.threads = options.threads;
+  settings.library_set = library_set_asked_for(options);
   return settings;
 }
 

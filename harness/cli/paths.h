@@ -27,7 +27,10 @@ std::vector<std::filesystem::path> module_files(const Options& options);
 // Whether these are the modules of the build that this program is of.
 bool judges_own_modules(const Options& options);
 
-// How judges are started: the programs beside this one, the library set of library_path.txt in the build folder.
+// Folders of libraries that lie outside the system's own, as the build found them: library_path.txt, one a line.
+std::vector<std::filesystem::path> own_library_path();
+
+// How judges are started: the programs beside this one, own_library_path(), and the set that --library asks for.
 JudgeSettings judge_settings(const Options& options);
 
 }  // namespace assay

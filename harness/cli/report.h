@@ -1,4 +1,4 @@
-// The pages of a run or of a selftest, written by the Python package in dashboards/.
+// The pages of a run, of a selftest or of a canary, written by the Python package in dashboards/.
 #pragma once
 
 #include <filesystem>

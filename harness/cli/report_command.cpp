@@ -6,6 +6,7 @@
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "gate/canary_report.h"
 #include "gate/invariances.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
@@ -34,16 +35,17 @@ void keep_invariances(const fs::path& run, const std::vector<Record>& records) {
 
 int report_command(const Options& options) {
   const fs::path& folder = options.run_folder;
-  const bool of_selftest = fs::exists(folder / "selftest.json") && !fs::exists(folder / "run.json");
+  const bool is_run = fs::exists(folder / "run.json");
+  const bool is_no_run = !is_run && (fs::exists(folder / "selftest.json") || fs::exists(folder / kCanaryFile));
   std::vector<std::string> more;
   if (!options.selftest.empty()) more.insert(more.end(), {"--selftest", fs::absolute(options.selftest).string()});
   if (!options.before.empty()) more.insert(more.end(), {"--before", fs::absolute(options.before).string()});
-  if (options.invariances || !of_selftest) read_run(folder);  // refuses, by name, what is no run
+  if (options.invariances || !is_no_run) read_run(folder);  // refuses, by name, what is no run
   if (options.invariances) {
     fmt::print("{}", invariance_table(invariances_of(read_records(folder))));
     return 0;
   }
-  if (!of_selftest) keep_invariances(folder, read_records(folder));
+  if (!is_no_run) keep_invariances(folder, read_records(folder));
   const Report report = write_report(source_root(options), folder, more);
   if (!report.page.empty()) fmt::print("report: {}\n", report.page.string());
   if (!report.why.empty()) throw UsageError(report.why);

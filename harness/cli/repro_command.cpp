@@ -55,7 +55,12 @@ int repro_command(const Options& options) {
   const Record record = one.judge(one.asked());
   if (interrupt_signal() != 0) return 128 + interrupt_signal();
   print_record(record, options.explain);
-  return exit_code_of(record.verdict);
+  int code = exit_code_of(record.verdict);
+  for (const std::string& line : one.library_contradictions(record)) {
+    fmt::print("{}\n", line);
+    code = combine_exit_codes(code, exit_code_of(Verdict::invalid));
+  }
+  return code;
 }
 
 }  // namespace assay

@@ -33,8 +33,10 @@ std::vector<std::string> question(const std::vector<std::string>& argv) {
 
 }  // namespace
 
-Options resumed(const Options& options) {
-  const Run run = read_run(options.resume);
+Options resumed(const Options& options) { return resumed(options, options.resume); }
+
+Options resumed(const Options& options, const fs::path& folder) {
+  const Run run = read_run(folder);
   if (run.asked.command != options.command) {
     throw UsageError("--resume " + options.resume.string() + ": is a run of '" + run.asked.command + "'; use " +
                      shell_word(options.program) + " " + run.asked.command + " --resume");

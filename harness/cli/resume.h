@@ -11,6 +11,8 @@ namespace assay {
 // The options --resume stands for: those the run was asked with. Other flags beside it must be the same as then. Throws
 // UsageError.
 Options resumed(const Options& options);
+// Of a canary, whose sides are runs: `run` is one of theirs.
+Options resumed(const Options& options, const std::filesystem::path& run);
 
 // Killed before run.json was there: nothing was recorded, and the run begins again in its folder. Throws UsageError for
 // a folder that holds something else and no run.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/canary_sets.h"
 #include "cli/commands.h"
 #include "cli/conclusion.h"
 #include "cli/fuzz_run.h"
@@ -64,6 +65,7 @@ struct Setting {
   std::vector<BenchCase> bench;
   Loaded loaded;
   Plan plan;
+  LibrarySet library_set;  // of --library
 };
 
 Setting set_up(const Options& options) {
@@ -71,14 +73,15 @@ Setting set_up(const Options& options) {
   Policy policy = read_policy(trees.policy());
   OpRegistry ops = make_op_registry();
   std::vector<BenchCase> bench = read_bench(trees.policy(), ops);
-  const StartJudge start = judge_process(limited(judge_settings(options), policy));
+  const JudgeSettings settings = limited(judge_settings(options), policy);
+  const StartJudge start = judge_process(settings);
   Loaded loaded = load_modules(start, module_files(options), ops);
   PlanRequest request = plan_request(options, policy.lighter);
   request.stored = without_why(read_stored_cases(trees.golden() / "cases", ops));
   Plan plan = options.fuzz.empty() ? make_plan(ops, loaded.kernels, bench, request)
                                    : plan_without_cases(ops, loaded.kernels, request);
   return {options,          std::move(trees),  std::move(policy), std::move(ops),
-          std::move(bench), std::move(loaded), std::move(plan)};
+          std::move(bench), std::move(loaded), std::move(plan),   settings.library_set};
 }
 
 Run describe_run(const Setting& setting, const KernelPlatforms& platforms) {
@@ -233,6 +236,15 @@ bool add_latencies(const Setting& setting, Conclusion& conclusion) {
   return true;
 }
 
+// Nothing was asked of another version than the one that was loaded, whatever it answered.
+void add_library(const Setting& setting, const Run& run, Conclusion& conclusion) {
+  for (const std::string& line :
+       library_contradictions(setting.options, setting.library_set, run.libraries, conclusion.records)) {
+    conclusion.findings.push_back({"library", line});
+    conclusion.exit_code = combine_exit_codes(conclusion.exit_code, exit_code_of(Verdict::invalid));
+  }
+}
+
 void add_report(const Setting& setting, Conclusion& conclusion) {
   const Report report = write_report(setting.trees.root, conclusion.run);
   conclusion.report = report.page;
@@ -293,6 +305,7 @@ int run_command(const Options& given) {
   conclusion.budget_seconds = is_whole_tree(options) ? setting.policy.tiers.at(options.tier).seconds : 0;
   conclude(conclusion, reconcile(setting.plan, folder.recorded()), setting.loaded.broken,
            findings_of(setting, goldens, run, conclusion.records, *fingerprints), options.approve_findings);
+  add_library(setting, run, conclusion);
   conclusion.pin = run.pin;
   conclusion.fingerprints = *fingerprints;
   if (fuzz) {

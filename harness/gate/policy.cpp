@@ -120,7 +120,7 @@ Policy read_policy(const std::filesystem::path& folder) {
   TomlTable root(file.string(), "", parsed);
   Policy policy;
   policy.folder = folder;
-  root.allow({"checks", "tiers", "limits", "latency", "known_issue", "lighter"});
+  root.allow({"checks", "tiers", "limits", "latency", "canary", "known_issue", "lighter"});
   policy.checks = root.words("checks");
   TomlTable tiers = root.table("tiers");
   std::vector<std::string> tier_names;
@@ -133,6 +133,7 @@ Policy read_policy(const std::filesystem::path& folder) {
   policy.worker_bytes = limits.count("worker_bytes");
   policy.workspace_limit_bytes = limits.count("workspace_bytes");
   if (root.has("latency")) policy.latency = read_latency_policy(root.table("latency"));
+  if (root.has("canary")) policy.canary = read_canary_policy(root.table("canary"));
   for (TomlTable& issue : root.tables("known_issue")) policy.known_issues.push_back(read_known_issue(issue));
   for (TomlTable& entry : root.tables("lighter")) {
     const Lighter lighter = read_lighter(entry);

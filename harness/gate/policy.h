@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/op.h"
+#include "gate/canary_policy.h"
 #include "gate/latency_policy.h"
 #include "measure/environment.h"
 #include "record/record.h"
@@ -71,6 +72,7 @@ struct Policy {
   std::vector<KnownIssue> known_issues;
   std::vector<Lighter> lighter;
   std::optional<LatencyPolicy> latency;  // none: the policy is older than that gate, which then cannot be asked
+  std::optional<CanaryPolicy> canary;    // likewise
 };
 Policy read_policy(const std::filesystem::path& folder);  // throws UsageError
 

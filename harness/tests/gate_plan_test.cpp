@@ -95,6 +95,7 @@ TEST(Plan, ADeviceIsAskedItsOwnCasesTooAndEachOnce) {
 TEST(Plan, EveryOpHasCasesForADeviceBeyond65535BlocksAndBeyond2To31Elements) {
   const OpRegistry ops = make_op_registry();
   for (const auto& op : ops.all()) {
+    if (op->name().starts_with("blas_")) continue;  // calls of CBLAS: there are kernels on CPUs alone
     const auto has = [&op](Tier tier, const auto& is_wanted) {
       const std::vector<Case> cases = op->device_cases(tier);
       return std::any_of(cases.begin(), cases.end(), [&](const Case& c) {

@@ -73,10 +73,18 @@ margin = 0.01
 warm = 200
 cold = 100
 seconds = 0.1
+turns = 4
 [latency.voids]
 steal = 0.005
 foreign = 0.05
 sentinel = 0.02
+[canary]
+slower = 0.25
+tail = 0.02
+[canary.latency_seconds]
+smoke = 60
+ci = 600
+nightly = 3600
 [[known_issue]]
 kernel = "gemm/simd:*"
 verdict = "wrong"
@@ -178,9 +186,30 @@ TEST_F(Files, TheLatencyGatesNumbersRead) {
   EXPECT_EQ(latency->changes[0].least, 0.003);
   EXPECT_EQ(latency->changes[1].margin, 0.03);
   EXPECT_EQ(latency->changes[2].margin, 0.01);
-  const size_t begin = kPolicy.find("[latency]"), end = kPolicy.find("[[known_issue]]");
+  const size_t begin = kPolicy.find("[latency]"), end = kPolicy.find("[canary]");
   write("policy.toml", kPolicy.substr(0, begin) + kPolicy.substr(end));
   EXPECT_FALSE(read_policy(folder).latency) << "a policy older than that gate";
+}
+
+TEST_F(Files, ACanarysNumbersRead) {
+  write("policy.toml", kPolicy);
+  const std::optional<CanaryPolicy> canary = read_policy(folder).canary;
+  ASSERT_TRUE(canary);
+  EXPECT_EQ(canary->slower, 0.25);
+  EXPECT_EQ(canary->tail, 0.02);
+  EXPECT_EQ(canary->latency_seconds.at(Tier::ci), 600);
+  const size_t begin = kPolicy.find("[canary]"), end = kPolicy.find("[[known_issue]]");
+  write("policy.toml", kPolicy.substr(0, begin) + kPolicy.substr(end));
+  EXPECT_FALSE(read_policy(folder).canary) << "a policy older than canaries";
+}
+
+TEST_F(Files, ACanarysNumbersAreReadStrictly) {
+  EXPECT_THAT(refusal_with("slower = 0.25", "slower = 0"), HasSubstr("canary.slower: must be a number above 0"));
+  EXPECT_THAT(refusal_with("slower = 0.25", ""), HasSubstr("canary.slower: is missing"));
+  EXPECT_THAT(refusal_with("tail = 0.02", "tail = 2"), HasSubstr("canary.tail: must be below 1"));
+  EXPECT_THAT(refusal_with("tail = 0.02", "tails = 0.02"), HasSubstr("canary.tails: is not known here"));
+  EXPECT_THAT(refusal_with("ci = 600", ""), HasSubstr("canary.latency_seconds.ci: is missing"));
+  EXPECT_THAT(refusal_with("ci = 600", "weekly = 600"), HasSubstr("canary.latency_seconds.weekly: is not known here"));
 }
 
 TEST_F(Files, TheLatencyGatesNumbersAreReadStrictly) {

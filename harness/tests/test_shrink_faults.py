@@ -9,7 +9,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "mutants"))
 import shrink
-
 from build import Problem
 
 SMALL = {

@@ -1,0 +1,273 @@
+// canary: a library's candidate beside its pin. Two runs, one a side, whose cases are judged in turn; then latencies in
+// blocks of processes of both; then the verdict.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "cli/canary_sets.h"
+#include "cli/canary_side.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/latency.h"
+#include "cli/paths.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/resume.h"
+#include "core/error.h"
+#include "gate/canary_latency.h"
+#include "gate/canary_report.h"
+#include "gate/canary_run.h"
+#include "gate/pin.h"
+#include "gate/program.h"
+#include "record/verdict.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+CanarySetting set_up(const Options& options) {
+  if (options.library.empty())
+    throw UsageError("canary: which library? name a recipe of ci/libraries, such as openblas");
+  if (options.candidate.empty())
+    throw UsageError("--candidate: is missing; give a version of 'assay canary " + options.library + " --list'");
+  Trees trees = find_trees(options);
+  Policy policy = read_policy(trees.policy());
+  if (!policy.canary || !policy.latency) {
+    throw UsageError((policy.folder / "policy.toml").string() + ": canary: is missing; give the table [canary]");
+  }
+  policy.known_issues.clear();
+  OpRegistry ops = make_op_registry();
+  std::vector<BenchCase> bench = read_bench(trees.policy(), ops);
+  return {options, std::move(trees), std::move(policy), std::move(ops), std::move(bench)};
+}
+
+// The label of the machine without the library that is moved: its builds are what the two sides prove.
+PinLabel label_without(const Run& run, const LibrarySet& set, const fs::path& pins) {
+  Environment environment = environment_of(run);
+  environment.whole = false;
+  std::erase_if(environment.libraries, [&](const LoadedLibrary& library) {
+    return std::ranges::any_of(set.files, [&](const LibrarySet::File& file) { return file.path == library.path; });
+  });
+  return label_of(environment, pins);
+}
+
+// "openblas-1a2b3c4d5e6f", of the library's own file and what is asked of it.
+std::string identity_of(const LibrarySet& set) {
+  std::string identity = set.library + "-" + (set.files.empty() ? "unknown" : set.files.front().build_id.substr(0, 16));
+  for (const auto& [unused, value] : set.environment) identity += "-" + value;
+  return identity;
+}
+
+// What less than the whole corpus was asked: filters, and modules in the place of the build's own. Empty: all of it.
+std::vector<std::string> parts_asked(const Options& options) {
+  std::vector<std::string> parts = options.filters;
+  if (judges_own_modules(options)) return parts;
+  for (const fs::path& module : module_files(options)) parts.push_back("--module " + module.filename().string());
+  return parts;
+}
+
+// One canary: its sides, its folder, and what is known so far.
+class CanaryRun {
+ public:
+  CanaryRun(const CanarySetting& setting, fs::path folder)
+      : setting_(setting), sets_(canary_sets(setting.options)), folder_(std::move(folder)), started_(utc_now()) {
+    evidence_.not_as_asked = sets_.broken;
+    if (!sets_.broken.empty()) return;
+    for (const auto& [name, set] : {std::pair{"pin", &sets_.pin}, {"candidate", &sets_.candidate}}) {
+      sides_.push_back(std::make_unique<CanarySide>(setting, name, *set, sets_.modules, sets_.recipe));
+      if (!sides_.back()->broken().empty()) evidence_.not_as_asked.push_back(sides_.back()->broken());
+    }
+  }
+
+  // False when it was stopped.
+  bool judge() {
+    if (!evidence_.not_as_asked.empty()) return true;
+    require_one_plan();
+    Run& run = pin().run();
+    run.pin = label_without(run, pin().set(), setting_.trees.pins());
+    candidate().run().pin = run.pin;
+    require_pinned(run.pin, "canary", setting_.options.unpinned);
+    for (const auto& side : sides_) side->open(folder_ / side->name(), side == sides_[0]);
+    started_ = run.started;
+    for (const PlannedCase& planned : pin().plan().cases) evidence_.planned.push_back(planned.id);
+    if (!judge_cases()) return false;
+    for (const auto& side : sides_) {
+      if (!side->take_fingerprints()) return false;
+    }
+    for (const auto& [side, seen] : {std::pair{&pin(), &evidence_.pin}, {&candidate(), &evidence_.candidate}}) {
+      *seen = {read_records(side->folder()), read_fingerprints(side->folder())};
+    }
+    if (!setting_.options.no_latency && !compare()) return false;
+    evidence_.not_as_asked =
+        contradictions(pin().arm(evidence_.pin.records), candidate().arm(evidence_.candidate.records));
+    require_pinned_still();
+    evidence_.same_build = are_same_build(sets_.pin, sets_.candidate);
+    return true;
+  }
+
+  // Writes canary.json.
+  CanaryResult conclude() {
+    const CanaryResult result = judge_canary(evidence_, *setting_.policy.canary);
+    const bool are_sides = sides_.size() == 2;
+    const Run none;
+    const CanaryArm before = are_sides ? pin().arm(evidence_.pin.records) : CanaryArm{"pin", sets_.pin, {}, {}};
+    const CanaryArm now =
+        are_sides ? candidate().arm(evidence_.candidate.records) : CanaryArm{"candidate", sets_.candidate, {}, {}};
+    fs::create_directories(folder_);
+    write_canary(folder_, {.library = setting_.options.library,
+                           .tier = std::string(name_of(setting_.options.tier)),
+                           .filters = parts_asked(setting_.options),
+                           .started = started_,
+                           .finished = utc_now(),
+                           .judged_seconds = judged_seconds_,
+                           .pin = &before,
+                           .candidate = &now,
+                           .run = are_sides ? &pin().run() : &none,
+                           .evidence = &evidence_,
+                           .result = &result});
+    return result;
+  }
+
+  const fs::path& folder() const { return folder_; }
+  size_t planned() const { return evidence_.planned.size(); }
+  const CanarySets& sets() const { return sets_; }
+
+ private:
+  CanarySide& pin() { return *sides_[0]; }
+  CanarySide& candidate() { return *sides_[1]; }
+
+  void require_one_plan() {
+    const std::vector<PlannedCase>&before = pin().plan().cases, &now = candidate().plan().cases;
+    if (!std::ranges::equal(before, now, {}, &PlannedCase::id, &PlannedCase::id)) {
+      throw Error("pin and candidate have other cases, though their modules are the same files");
+    }
+  }
+
+  // What came with the last case may be of no pin.
+  void require_pinned_still() {
+    Run& run = pin().run();
+    run.pin = label_without(run, pin().set(), setting_.trees.pins());
+    if (run.pin.state == PinState::pinned || setting_.options.unpinned) return;
+    evidence_.not_as_asked.push_back("the environment is no longer the pinned one: " + label_text(run.pin));
+  }
+
+  bool judge_cases() {
+    std::array<RunJob, 2> jobs{pin().job(), candidate().job()};
+    const size_t done = jobs[0].recorded.size() + jobs[1].recorded.size();
+    std::FILE* stream = setting_.options.json ? stderr : stdout;
+    std::unique_ptr<RunObserver> progress;
+    if (!setting_.options.json || is_terminal(stderr)) progress = make_progress(stream, 2 * planned(), done);
+    for (RunJob& job : jobs) job.observer = progress.get();
+    const auto began = std::chrono::steady_clock::now();
+    const std::array<RunEnding, 2> endings = run_in_turn(std::move(jobs));
+    judged_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    for (size_t i = 0; i < sides_.size(); ++i) sides_[i]->end(endings[i]);
+    return !endings[0].stopped && !endings[1].stopped && interrupt_signal() == 0;
+  }
+
+  // Processes that time are proved as those that judge are.
+  bool compare() {
+    const Judged judged{&setting_.options, &setting_.trees,        &setting_.policy, &pin().plan(),
+                        &pin().loaded(),   &evidence_.pin.records, &pin().run().pin, folder_};
+    const auto arm = [](CanarySide& side, const std::vector<Record>& records) {
+      return LibraryArm{identity_of(side.set()), side.settings(), &records,
+                        [&side](const std::vector<LoadedLibrary>& loaded) { side.see(loaded); }};
+    };
+    evidence_.latency =
+        compare_libraries(judged, arm(pin(), evidence_.pin.records), arm(candidate(), evidence_.candidate.records));
+    if (!evidence_.latency) return false;
+    evidence_.out_of_time = evidence_.latency->out_of_time;
+    for (const auto& [kernel_id, times] : evidence_.latency->first_calls) {
+      evidence_.first_calls.push_back(compare_first_calls(kernel_id, times.base, times.change));
+    }
+    for (const auto& side : sides_) side->write();
+    return true;
+  }
+
+  const CanarySetting& setting_;
+  CanarySets sets_;
+  fs::path folder_;
+  std::vector<std::unique_ptr<CanarySide>> sides_;
+  CanaryEvidence evidence_;
+  std::string started_;
+  double judged_seconds_ = 0;
+};
+
+std::string title_of(const CanaryResult& result, const CanarySets& sets, const Options& options) {
+  const std::vector<std::string> parts = parts_asked(options);
+  std::string of;
+  for (const std::string& part : parts) of += (of.empty() ? ", of " : " and ") + part;
+  return fmt::format("{}: {} {} -> {}{}{}", word_of(result.verdict), sets.pin.library, sets.pin.version,
+                     sets.candidate.version, of, options.no_latency ? ", of correctness alone" : "");
+}
+
+constexpr size_t kMostReasons = 20;
+
+void print_text(const Options& options, const CanaryRun& canary, const CanaryResult& result, const fs::path& report) {
+  const Palette palette = palette_for(stdout);
+  const char* colour = result.verdict == CanaryVerdict::promote ? palette.good : palette.bad;
+  fmt::print("\n{}{}{}\n", colour, title_of(result, canary.sets(), options), palette.end);
+  size_t told = 0;
+  for (const CanaryReason& reason : result.reasons) {
+    if (told++ == kMostReasons) break;
+    const char* weight = reason.asks == CanaryVerdict::promote ? "known" : word_of(reason.asks).data();
+    fmt::print("  {:<8} {:<13} {}{}{}\n", weight, reason.kind, reason.what.empty() ? reason.kernel : reason.what,
+               reason.what.empty() && reason.kernel.empty() ? "" : ": ", reason.text);
+  }
+  if (result.reasons.size() > kMostReasons) {
+    fmt::print("  and {} more, in {}\n", result.reasons.size() - kMostReasons,
+               (canary.folder() / kCanaryFile).string());
+  }
+  int64_t moved = 0, compared = 0;
+  for (const CanaryKernel& kernel : result.kernels) {
+    moved += kernel.bits_moved;
+    compared += kernel.bits_compared;
+  }
+  fmt::print("{} cases of {} kernels; bits moved in {} of {}\n", canary.planned(), result.kernels.size(), moved,
+             compared);
+  if (!report.empty()) fmt::print("report: {}\n", report.string());
+  fmt::print("canary: {}\nexit {}\n", canary.folder().string(), exit_code_of(result.verdict));
+}
+
+int stopped(const Options& options, const fs::path& folder) {
+  fmt::print(stderr, "assay: stopped; continue with: {} canary --resume {}\n", shell_word(options.program),
+             shell_quoted(folder.string()));
+  return 128 + interrupt_signal();
+}
+
+}  // namespace
+
+int canary_command(const Options& given) {
+  note_interrupts();
+  if (given.list_versions) {
+    for (const std::string& line : library_version_lines(given)) fmt::print("{}\n", line);
+    return 0;
+  }
+  const bool goes_on = !given.resume.empty() && fs::exists(given.resume / "pin" / "run.json");
+  if (!given.resume.empty() && !goes_on && given.candidate.empty()) {
+    throw UsageError("--resume " + given.resume.string() +
+                     ": holds no canary (no pin/run.json); give the folder of one");
+  }
+  const CanarySetting setting = set_up(goes_on ? resumed(given, given.resume / "pin") : given);
+  const Options& options = setting.options;
+  const fs::path folder = !options.resume.empty() ? options.resume
+                          : !options.out.empty()  ? options.out
+                                                  : fresh_folder(setting.trees.root, "canary-", "-" + options.library);
+  CanaryRun canary(setting, folder);
+  if (!canary.judge()) return stopped(options, folder);
+  const CanaryResult result = canary.conclude();
+  const Report report = options.no_report ? Report{} : write_report(setting.trees.root, folder);
+  if (!report.why.empty()) fmt::print(stderr, "assay: {}\n", report.why);
+  if (options.json) {
+    fmt::print("{}", read_whole(folder / kCanaryFile));
+  } else {
+    print_text(options, canary, result, report.page);
+  }
+  const int code = exit_code_of(result.verdict);
+  return report.why.empty() ? code : combine_exit_codes(code, 4);
+}
+
+}  // namespace assay

@@ -1,0 +1,87 @@
+// canary --promote: the candidate of a canary that said PROMOTE becomes the pin, in ci/pins/PLATFORM.toml, for a person
+// who reviews the diff and commits it. Nothing else does.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/job.h"
+#include "cli/paths.h"
+#include "core/error.h"
+#include "gate/canary_report.h"
+#include "gate/library_promotion.h"
+#include "load/elf.h"
+#include "record/run_folder.h"
+#include "record/run_json.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+[[noreturn]] void refuse(const fs::path& folder, const std::string& why) {
+  throw UsageError("--promote " + folder.string() + ": " + why);
+}
+
+json canary_of(const fs::path& folder) {
+  const fs::path file = folder / kCanaryFile;
+  if (!fs::exists(file))
+    refuse(folder, "has no " + std::string(kCanaryFile) + "; give the folder of a finished canary");
+  try {
+    return json::parse(read_whole(file));
+  } catch (const json::exception& e) {
+    refuse(folder, std::string(kCanaryFile) + ": " + e.what());
+  }
+}
+
+// Of less than everything there is no promotion.
+void require_promotable(const fs::path& folder, const json& canary) {
+  const std::string verdict = canary.at("verdict");
+  if (verdict != "PROMOTE") refuse(folder, "its verdict is " + verdict + ", and only PROMOTE makes a pin");
+  const json& asked = canary.at("asked");
+  if (!asked.at("filters").empty()) refuse(folder, "it judged what --filter chose; judge the whole corpus");
+  if (asked.at("tier") == "smoke") refuse(folder, "it judged the smoke tier; judge --tier ci");
+  if (!asked.at("latency").get<bool>()) refuse(folder, "it measured no latency; leave --no-latency out");
+  if (canary.at("environment_label").at("state") != word_of(PinState::pinned)) {
+    refuse(folder, "the rest of its environment was not the pinned one; judge it on a machine that is");
+  }
+}
+
+void require_same_files(const fs::path& folder, const LibrarySet& set) {
+  if (!set.environment.empty()) {
+    refuse(folder, "it judged one instruction set (--coretype); judge the library as it chooses by itself");
+  }
+  for (const LibrarySet::File& file : set.files) {
+    if (build_of(file.path) != file.build_id) refuse(folder, file.path.string() + " is another build by now");
+  }
+}
+
+}  // namespace
+
+int promote_command(const Options& options) {
+  if (in_ci()) {
+    throw UsageError(
+        "canary --promote: CI is set; pins are written by a person, who reviews the diff and commits it, never by CI");
+  }
+  const json canary = canary_of(options.promote);
+  LibrarySet from, to;
+  std::string platform;
+  try {
+    require_promotable(options.promote, canary);
+    from = library_set_from_json(canary.at("pin").at("set"));
+    to = library_set_from_json(canary.at("candidate").at("set"));
+    platform = canary.at("environment_label").at("platform");
+  } catch (const json::exception& e) {
+    refuse(options.promote, std::string(kCanaryFile) + ": " + e.what());
+  }
+  require_same_files(options.promote, to);
+  const fs::path pin = source_root(options) / "ci" / "pins" / (platform + ".toml");
+  if (!fs::exists(pin)) refuse(options.promote, "there is no " + pin.string() + "; 'assay env pin' writes one");
+  const std::string diff = promote(pin, from, to);
+  fmt::print("{}", diff);
+  fmt::print("{}: {}\n", pin.string(), diff.empty() ? "is as the candidate already" : "review the diff and commit it");
+  return 0;
+}
+
+}  // namespace assay

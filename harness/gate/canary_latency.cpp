@@ -1,0 +1,162 @@
+#include "gate/canary_latency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace assay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kErrorASide = 0.025;
+
+// In how many of all orders of the two samples U, the number of pairs of which the second is greater, is u: the
+// recursion of Mann and Whitney, "On a test of whether one of two random variables is stochastically larger than the
+// other" (1947), over one value of the first sample after another.
+std::vector<double> orders_by_u(size_t first, size_t second) {
+  // Gaussian binomial coefficient: the product of (1 - q^(second + i)) / (1 - q^i), i = 1 .. first.
+  std::vector<double> ways(first * second + 1, 0);
+  ways[0] = 1;
+  for (size_t i = 1; i <= first; ++i) {
+    for (size_t u = ways.size(); u-- > second + i;) ways[u] -= ways[u - second - i];
+    for (size_t u = i; u < ways.size(); ++u) ways[u] += ways[u - i];
+  }
+  return ways;
+}
+
+double median(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
+  const size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+struct Limits {
+  double delta;  // what rejects, as a delta of the metric
+  const char* kind;
+};
+
+Limits limits_of(LatencyMetric metric, const CanaryPolicy& policy) {
+  if (metric == LatencyMetric::tail) return {delta_of(metric, policy.tail), "tail"};
+  return {delta_of(metric, policy.slower), "slower"};
+}
+
+std::string interval_text(LatencyMetric metric, const LatencyReading& reading) {
+  const auto shown = [&](double bound) {
+    return std::isfinite(bound) ? change_text(metric, bound) : std::string(bound < 0 ? "-inf" : "+inf");
+  };
+  return fmt::format("{} {}, 95 % from {} to {}, {} blocks", word_of(metric), change_text(metric, reading.estimate),
+                     shown(reading.interval.lower), shown(reading.interval.upper), reading.blocks);
+}
+
+// An interval of a class that nobody has calibrated says little of tails, and a canary does not wait for it: only what
+// it seems to be is held.
+bool is_only_not_known(LatencyMetric metric, const PairResult& pair, const Margin& margin, double limit) {
+  return metric == LatencyMetric::tail && margin.blind && pair.reading.blocks > 0 && pair.reading.estimate < limit;
+}
+
+}  // namespace
+
+std::vector<CanaryReason> latency_reasons(const Comparison& latency, const CanaryPolicy& policy, bool out_of_time) {
+  std::vector<CanaryReason> reasons;
+  const auto add = [&](CanaryVerdict asks, std::string kind, const std::string& what, std::string text) {
+    reasons.push_back({asks, std::move(kind), what.substr(0, what.find(':')), what, std::move(text)});
+  };
+  if (!latency.invalid.empty()) add(CanaryVerdict::invalid, "voids", "", latency.invalid);
+  int64_t not_gated = 0;
+  for (const CaseResult& of : latency.result.cases) {
+    for (const LatencyMetric metric : kLatencyMetrics) {
+      const auto i = static_cast<size_t>(metric);
+      const PairResult& pair = of.pairs[i];
+      const Limits limits = limits_of(metric, policy);
+      const std::string text = interval_text(metric, pair.reading);
+      switch (pair.outcome) {
+        case LatencyOutcome::regress:
+          // An earlier gate's call comes without its reading: nothing says that it was of so much.
+          if (pair.reading.blocks > 0 && pair.reading.interval.lower > limits.delta) {
+            add(CanaryVerdict::reject, limits.kind, of.id,
+                fmt::format("{}: more than {} with confidence", text, change_text(metric, limits.delta)));
+          } else {
+            add(CanaryVerdict::hold, limits.kind, of.id,
+                fmt::format("{}: slower beyond doubt{}", text, pair.reason.empty() ? "" : "; " + pair.reason));
+          }
+          break;
+        case LatencyOutcome::inconclusive:
+          if (pair.reading.blocks > 0 && pair.reading.upper < of.margins[i].margin)
+            break;                                                              // not slower, faster perhaps
+          if (pair.reading.blocks == 0 && metric != LatencyMetric::p50) break;  // its median says so
+          if (is_only_not_known(metric, pair, of.margins[i], limits.delta)) {
+            ++not_gated;
+          } else {
+            add(CanaryVerdict::hold, "unknown", of.id,
+                fmt::format("inconclusive, {}{}", pair.reading.blocks > 0 ? text : "no look was had",
+                            out_of_time ? ": the time for latency was up" : ""));
+          }
+          break;
+        case LatencyOutcome::invalid:
+          add(CanaryVerdict::invalid, "voids", of.id, pair.reason);
+          break;
+        case LatencyOutcome::not_gated:
+          ++not_gated;
+          break;
+        case LatencyOutcome::improved:
+        case LatencyOutcome::pass:
+          break;
+      }
+    }
+  }
+  for (const Finding& finding : latency.result.findings) {
+    add(CanaryVerdict::hold, finding.kind == "voids" ? "voids" : "unknown", "", finding.text);
+  }
+  if (not_gated > 0) {
+    add(CanaryVerdict::promote, "note", "",
+        fmt::format("{} quantiles and tails of {} timed cases are not gated: whether they moved is not known",
+                    not_gated, latency.result.cases.size()));
+  }
+  if (latency.result.cases.empty() && latency.invalid.empty()) {
+    add(CanaryVerdict::promote, "note", "", "no case of these is timed: nothing is known of their latency");
+  }
+  return reasons;
+}
+
+std::vector<CanaryReason> first_call_reasons(const std::vector<FirstCall>& calls, const CanaryPolicy& policy) {
+  std::vector<CanaryReason> reasons;
+  for (const FirstCall& call : calls) {
+    if (!(call.low > 1 + policy.slower)) continue;
+    reasons.push_back({CanaryVerdict::hold, "first-call", call.kernel_id.substr(0, call.kernel_id.find(':')),
+                       call.kernel_id,
+                       fmt::format("the first call takes {:.2f} times as long, 95 % from {:.2f} to {:.2f}: {:.1f} us, "
+                                   "{:.1f} us under the pin, in {} processes each",
+                                   call.ratio, call.low, call.high, call.candidate_us, call.pin_us, call.processes)});
+  }
+  return reasons;
+}
+
+FirstCall compare_first_calls(const std::string& kernel_id, std::span<const double> pin,
+                              std::span<const double> candidate) {
+  FirstCall call{.kernel_id = kernel_id,
+                 .processes = static_cast<int64_t>(std::min(pin.size(), candidate.size())),
+                 .pin_us = median(pin),
+                 .candidate_us = median(candidate),
+                 .low = 0,
+                 .high = kInfinity};
+  call.ratio = call.candidate_us / call.pin_us;
+  std::vector<double> shifts;
+  for (const double before : pin) {
+    for (const double now : candidate) shifts.push_back(std::log(now / before));
+  }
+  std::ranges::sort(shifts);
+  const std::vector<double> ways = orders_by_u(pin.size(), candidate.size());
+  double all = 0, below = 0;
+  for (const double one : ways) all += one;
+  size_t outside = 0;  // of the shifts at either end: P(U < outside) is at most the error
+  while (outside < ways.size() && below + ways[outside] <= kErrorASide * all) below += ways[outside++];
+  if (outside == 0) return call;
+  call.low = std::exp(shifts[outside - 1]);
+  call.high = std::exp(shifts[shifts.size() - outside]);
+  return call;
+}
+
+}  // namespace assay

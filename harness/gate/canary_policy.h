@@ -1,0 +1,20 @@
+// The numbers of a canary, the table [canary] of ci/policy/policy.toml: what rejects a candidate although every margin
+// of the latency gate is of smaller changes, and how long latency may take.
+#pragma once
+
+#include <map>
+
+#include "core/op.h"
+#include "gate/toml_file.h"
+
+namespace assay {
+
+struct CanaryPolicy {
+  double slower = 0;                       // p50, p90 or first call slower by more, with confidence: 0.25 is 25 %
+  double tail = 0;                         // likewise of the tail mass: 0.02 is 2 points
+  std::map<Tier, double> latency_seconds;  // after which what is undecided stays so
+};
+
+CanaryPolicy read_canary_policy(TomlTable table);  // throws UsageError
+
+}  // namespace assay

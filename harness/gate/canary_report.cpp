@@ -1,0 +1,136 @@
+#include "gate/canary_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "record/json.h"
+#include "record/json_text.h"
+#include "record/run_folder.h"
+#include "record/verdict.h"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+// The line that replays a case, with ID for it.
+std::string repro_of_any(std::span<const Record> records) {
+  if (records.empty()) return {};
+  std::string line = records.front().repro;
+  const std::string& id = records.front().kernel_id;
+  if (const size_t at = line.find(id); at != std::string::npos) line.replace(at, id.size(), "ID");
+  return line;
+}
+
+json side_to_json(const CanaryArm& arm) {
+  json loaded = json::array();
+  for (const LoadedLibrary& library : arm.loaded) {
+    const auto is_it = [&](const LibrarySet::File& file) { return file.path == library.path; };
+    if (std::ranges::none_of(arm.set.files, is_it)) continue;  // the side's run.json has them all
+    loaded.push_back({{"path", library.path}, {"version", library.version}, {"build_id", library.build_id}});
+  }
+  return {{"set", to_json(arm.set)}, {"loaded", loaded}, {"repro", repro_of_any(arm.records)}};
+}
+
+std::map<std::string, std::string> repro_lines(const std::vector<Record>& records) {
+  std::map<std::string, std::string> lines;
+  for (const Record& record : records) lines[record.kernel_id] = record.repro;
+  return lines;
+}
+
+json reasons_to_json(const CanaryReport& report) {
+  const auto pin = repro_lines(report.evidence->pin.records),
+             candidate = repro_lines(report.evidence->candidate.records);
+  json list = json::array();
+  for (const CanaryReason& reason : report.result->reasons) {
+    json one = {{"asks", word_of(reason.asks)},
+                {"kind", reason.kind},
+                {"kernel", reason.kernel},
+                {"what", reason.what},
+                {"text", reason.text}};
+    const std::string id = reason.what.substr(0, reason.what.find(' '));
+    if (pin.contains(id) && candidate.contains(id)) {
+      one["repro"] = {{"pin", pin.at(id)}, {"candidate", candidate.at(id)}};
+    }
+    list.push_back(one);
+  }
+  return list;
+}
+
+json errors_to_json(const CanaryErrors& errors) {
+  return {{"worst", number_or_null(errors.worst)}, {"typical", number_or_null(errors.typical)}};
+}
+
+json kernel_to_json(const CanaryKernel& kernel) {
+  json cases = json::object();
+  for (const auto& [change, count] : kernel.cases) cases[std::string(word_of(change))] = count;
+  return {{"kernel", kernel.kernel},           {"planned", kernel.all},
+          {"refused", kernel.refused},         {"cases", cases},
+          {"bits_moved", kernel.bits_moved},   {"bits_compared", kernel.bits_compared},
+          {"pin", errors_to_json(kernel.pin)}, {"candidate", errors_to_json(kernel.candidate)},
+          {"selections", kernel.selections},   {"workspace_grew", kernel.workspace_grew}};
+}
+
+json case_to_json(const CanaryCase& one) {
+  return {{"kernel_id", one.kernel_id},
+          {"pin", word_of(one.pin)},
+          {"candidate", word_of(one.candidate)},
+          {"change", word_of(one.change)},
+          {"moved", one.moved},
+          {"pin_worst", number_or_null(one.pin_q)},
+          {"candidate_worst", number_or_null(one.candidate_q)},
+          {"selection", one.selection},
+          {"workspace_growth", one.workspace_growth}};
+}
+
+json first_call_to_json(const FirstCall& call) {
+  return {{"kernel_id", call.kernel_id},       {"processes", call.processes}, {"pin_us", call.pin_us},
+          {"candidate_us", call.candidate_us}, {"ratio", call.ratio},         {"low", number_or_null(call.low)},
+          {"high", number_or_null(call.high)}};
+}
+
+}  // namespace
+
+json to_json(const CanaryReport& report) {
+  const CanaryResult& result = *report.result;
+  json kernels = json::array(), cases = json::array(), first_calls = json::array();
+  for (const CanaryKernel& kernel : result.kernels) kernels.push_back(kernel_to_json(kernel));
+  for (const CanaryCase& one : result.cases) cases.push_back(case_to_json(one));
+  for (const FirstCall& call : report.evidence->first_calls) first_calls.push_back(first_call_to_json(call));
+  json document = {{"schema", schema_to_json()},
+                   {"library", report.library},
+                   {"verdict", word_of(result.verdict)},
+                   {"exit_code", exit_code_of(result.verdict)},
+                   {"asked",
+                    {{"tier", report.tier},
+                     {"filters", report.filters},
+                     {"latency", report.evidence->latency.has_value()},
+                     {"threads", report.run->threads}}},
+                   {"started", report.started},
+                   {"finished", report.finished},
+                   {"judged_seconds", report.judged_seconds},
+                   {"pin", side_to_json(*report.pin)},
+                   {"candidate", side_to_json(*report.candidate)},
+                   {"same_build", report.evidence->same_build},
+                   {"environment", report.run->environment},
+                   {"environment_label", to_json(report.run->pin)},
+                   {"reasons", reasons_to_json(report)},
+                   {"kernels", kernels},
+                   {"cases", cases},
+                   {"first_calls", first_calls},
+                   {"out_of_time", report.evidence->out_of_time},
+                   {"latency", json()}};
+  if (report.evidence->latency) document["latency"] = to_json(*report.evidence->latency);
+  return document;
+}
+
+void write_canary(const std::filesystem::path& folder, const CanaryReport& report) {
+  write_file_atomically(folder / kCanaryFile, print_json(to_json(report), 1) + "\n");
+}
+
+}  // namespace assay

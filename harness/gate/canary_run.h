@@ -1,0 +1,15 @@
+// Judges the cases of a canary under pin and candidate, in turn: no case of the one begins before the other has its
+// record of the case before, and which comes first alternates. What disturbs the machine for a while disturbs both.
+#pragma once
+
+#include <array>
+
+#include "gate/coordinator.h"
+
+namespace assay {
+
+// The jobs are of the same cases in the same order, one case at a time each. An interrupted pair goes on where each
+// side's records end. Throws what either side throws, when both have ended.
+std::array<RunEnding, 2> run_in_turn(std::array<RunJob, 2> jobs);
+
+}  // namespace assay

@@ -1,0 +1,160 @@
+// What a canary makes of latencies: the rules of slower, tail, undecided and void, and the interval of first calls.
+#include "gate/canary_latency.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "canary_sides.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A comparison of the canary's one case, warm.
+class CanaryLatencyTest : public ::testing::Test {
+ protected:
+  CanaryLatencyTest() {
+    CaseResult& of = latency.result.cases.emplace_back();
+    of.id = std::string(kCanaryCase) + " warm";
+    const Margin margin{.gates = true, .least = 0.003, .margin = 0.02};
+    of.margins = {margin, margin, margin};
+    for (PairResult& pair : of.pairs) pair.outcome = LatencyOutcome::pass;
+  }
+  void set(LatencyMetric metric, LatencyOutcome outcome, double low, double estimate, double high) {
+    latency.result.cases[0].pairs[static_cast<size_t>(metric)] = {
+        outcome, {.blocks = 12, .estimate = estimate, .interval = {low, high}, .upper = high}, true, ""};
+  }
+  CanaryResult judged(bool out_of_time = false) {
+    CanaryEvidence evidence = same_on_both();
+    evidence.latency = latency;
+    evidence.out_of_time = out_of_time;
+    evidence.first_calls = first_calls;
+    return judge_canary(evidence, kCanaryPolicy);
+  }
+  Comparison latency;
+  std::vector<FirstCall> first_calls;
+};
+
+TEST_F(CanaryLatencyTest, AsFastIsPromoted) { EXPECT_EQ(judged().verdict, CanaryVerdict::promote); }
+
+TEST_F(CanaryLatencyTest, SlowerByMoreThanAQuarterWithConfidenceIsRejected) {
+  for (const LatencyMetric metric : {LatencyMetric::p50, LatencyMetric::p90}) {
+    set(metric, LatencyOutcome::regress, std::log(1.26), std::log(1.3), std::log(1.34));
+    const CanaryResult result = judged();
+    EXPECT_EQ(result.verdict, CanaryVerdict::reject);
+    EXPECT_THAT(grave(result), ElementsAre(HasSubstr("+30.00 %, 95 % from +26.00 % to +34.00 %")));
+    EXPECT_EQ(result.reasons.at(0).what, std::string(kCanaryCase) + " warm");
+    set(metric, LatencyOutcome::pass, -1, 0, 0.01);
+  }
+}
+
+TEST_F(CanaryLatencyTest, SlowerBeyondTheMarginIsHeld) {
+  set(LatencyMetric::p50, LatencyOutcome::regress, std::log(1.24), std::log(1.3), std::log(1.36));
+  EXPECT_EQ(judged().verdict, CanaryVerdict::hold) << "30 %, and perhaps only 24 %";
+  set(LatencyMetric::p50, LatencyOutcome::regress, 0.02, 0.04, 0.06);
+  EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("slower: p50 +4.08 %")));
+}
+
+TEST_F(CanaryLatencyTest, ATailOfMoreThanTwoPointsIsRejectedAndASmallerOneHeld) {
+  set(LatencyMetric::tail, LatencyOutcome::regress, 0.021, 0.03, 0.04);
+  EXPECT_EQ(judged().verdict, CanaryVerdict::reject);
+  set(LatencyMetric::tail, LatencyOutcome::regress, 0.012, 0.03, 0.04);
+  EXPECT_EQ(judged().verdict, CanaryVerdict::hold);
+}
+
+TEST_F(CanaryLatencyTest, ACallOfAnEarlierGateWithoutItsReadingIsHeld) {
+  latency.result.cases[0].pairs[0] = {LatencyOutcome::regress, {}, false, "called so by an earlier gate"};
+  EXPECT_EQ(judged().verdict, CanaryVerdict::hold);
+}
+
+TEST_F(CanaryLatencyTest, UndecidedIsHeldUnlessItIsNotSlower) {
+  set(LatencyMetric::p50, LatencyOutcome::inconclusive, -0.01, 0.01, 0.03);
+  EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("unknown: inconclusive, p50")));
+  EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("the time for latency was up")));
+  set(LatencyMetric::p50, LatencyOutcome::inconclusive, -0.2, -0.1, -0.05);
+  EXPECT_EQ(judged().verdict, CanaryVerdict::promote) << "whether it is faster need not be known";
+  latency.result.cases[0].pairs[0] = {LatencyOutcome::inconclusive, {}, false, ""};
+  EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("no look was had")));
+}
+
+TEST_F(CanaryLatencyTest, AnUndecidedTailOfAClassNobodyCalibratedIsNotKnown) {
+  latency.result.cases[0].margins[2].blind = true;
+  set(LatencyMetric::tail, LatencyOutcome::inconclusive, -0.01, 0.01, 0.04);
+  const CanaryResult result = judged();
+  EXPECT_EQ(result.verdict, CanaryVerdict::promote);
+  EXPECT_THAT(result.reasons.at(0).text, HasSubstr("1 quantiles and tails of 1 timed cases are not gated"));
+  set(LatencyMetric::tail, LatencyOutcome::inconclusive, 0.01, 0.03, 0.05);
+  EXPECT_EQ(judged().verdict, CanaryVerdict::hold) << "it seems to be more than 2 points";
+}
+
+TEST_F(CanaryLatencyTest, ADisturbedMachineMakesItInvalidUnlessItIsRejectedAnyway) {
+  latency.result.cases[0].pairs[0] = {LatencyOutcome::invalid, {}, false, "too many of its blocks were void"};
+  EXPECT_EQ(judged().verdict, CanaryVerdict::invalid);
+  CanaryEvidence evidence = same_on_both();
+  evidence.latency = latency;
+  evidence.candidate.records = {failed("accuracy")};
+  EXPECT_EQ(judge_canary(evidence, kCanaryPolicy).verdict, CanaryVerdict::reject);
+  latency = {};
+  latency.invalid = "the environment is not pinned";
+  EXPECT_EQ(judged().verdict, CanaryVerdict::invalid);
+}
+
+TEST_F(CanaryLatencyTest, VoidsOfOneArmAloneAreHeld) {
+  latency.result.findings = {{"voids", "9 blocks were void by 'slowdown' of the change's processes alone"}};
+  EXPECT_EQ(judged().verdict, CanaryVerdict::hold);
+}
+
+TEST_F(CanaryLatencyTest, ACorrectCaseThatCouldNotBeTimedIsUnknown) {
+  latency.compared.left_out = {{kCanaryCase, "of the change: crashed"}};
+  EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("correct, and has no latency: of the change: crashed")));
+  latency.compared.left_out = {{"gemm/lib:m=9,n=9,k=9,dtype=f32", "is wrong: no latency of it counts"}};
+  EXPECT_EQ(judged().verdict, CanaryVerdict::promote) << "it is said elsewhere that it is wrong";
+}
+
+TEST_F(CanaryLatencyTest, NothingTimedIsSaid) {
+  latency = {};
+  EXPECT_EQ(judged().verdict, CanaryVerdict::promote);
+  EXPECT_THAT(judged().reasons.at(0).text, HasSubstr("no case of these is timed"));
+}
+
+TEST_F(CanaryLatencyTest, AFirstCallThatIsAQuarterLongerBeyondDoubtIsHeld) {
+  const std::vector<double> pin{100, 101, 102, 103, 104, 105, 106, 107};
+  std::vector<double> candidate;
+  for (const double us : pin) candidate.push_back(2 * us);
+  first_calls = {compare_first_calls(kCanaryCase, pin, candidate)};
+  EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("first-call: the first call takes 2.00 times as long")));
+  first_calls = {compare_first_calls(kCanaryCase, pin, pin)};
+  EXPECT_EQ(judged().verdict, CanaryVerdict::promote);
+}
+
+// Mann-Whitney critical values: of 4 and 4 values U <= 0 has 1 in 70, of 8 and 8 U <= 13 is the most below 2.5 %
+// (Hollander, Wolfe and Chicken, table A.6).
+TEST(FirstCall, TheIntervalIsThatOfTheTables) {
+  std::vector<double> ones(4, 1), steps{1, 2, 3, 4};
+  const FirstCall four = compare_first_calls("x", ones, steps);
+  EXPECT_NEAR(four.low, 1, 1e-12);   // the smallest of the shifts
+  EXPECT_NEAR(four.high, 4, 1e-12);  // the greatest
+  std::vector<double> a, b;
+  for (int i = 0; i < 8; ++i) a.push_back(std::exp(i));
+  for (int i = 0; i < 8; ++i) b.push_back(std::exp(8 * i));
+  // The shifts are 8 i - j, -7 to 56, each once: the 14th from either end.
+  const FirstCall eight = compare_first_calls("x", a, b);
+  EXPECT_NEAR(std::log(eight.low), 6, 1e-9);
+  EXPECT_NEAR(std::log(eight.high), 43, 1e-9);
+  EXPECT_NEAR(std::log(eight.ratio), std::log((std::exp(24) + std::exp(32)) / (std::exp(3) + std::exp(4))), 1e-9);
+}
+
+TEST(FirstCall, TooFewProcessesHaveNoInterval) {
+  const std::vector<double> three{1, 2, 3};
+  const FirstCall call = compare_first_calls("x", three, three);
+  EXPECT_EQ(call.low, 0);
+  EXPECT_TRUE(std::isinf(call.high));
+}
+
+}  // namespace
+}  // namespace assay

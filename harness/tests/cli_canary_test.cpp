@@ -1,0 +1,133 @@
+// assay canary over the real OpenBLAS: what is planted in a candidate is found, for exactly that; the same library
+// under another path is promoted; what cannot be loaded, or is the pin, is invalid.
+#include <gmock/gmock.h>
+
+#include "canary_fixture.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST_F(CanaryCli, TheSameLibraryUnderAnotherPathIsPromotedAndSaidToBeTheSame) {
+  const fs::path same = scratch.path / "same";
+  copy(same / "libopenblas.so.0", "libopenblas.so.0");
+  const ProgramEnd end = canary(same, kFewCases);
+  EXPECT_EQ(end.status, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("PROMOTE: openblas"));
+  EXPECT_THAT(end.output, HasSubstr("are the same build, by build-id, loaded from two paths"));
+  EXPECT_THAT(grave(), IsEmpty());
+  const nlohmann::json document = written();
+  EXPECT_EQ(document.at("verdict"), "PROMOTE");
+  EXPECT_EQ(document.at("same_build"), true);
+  for (const char* side : {"pin", "candidate"}) {
+    const nlohmann::json& file = document.at(side).at("set").at("files")[0];
+    bool is_loaded = false;
+    for (const nlohmann::json& library : document.at(side).at("loaded")) {
+      is_loaded = is_loaded || library.at("path") == file.at("path");
+    }
+    EXPECT_TRUE(is_loaded) << side;
+  }
+}
+
+TEST_F(CanaryCli, AWrongResultOnOneShapeIsRejectedForExactlyThat) {
+  const ProgramEnd end = canary(planted("PLANT_WRONG"), kFewCases);
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("REJECT: openblas"));
+  EXPECT_THAT(grave(), ElementsAre("newly-wrong gemm/openblas:m=33,n=17,k=65,dtype=f32"));
+  const nlohmann::json reason = written().at("reasons")[0];
+  EXPECT_THAT(reason.at("text"), HasSubstr("accuracy"));
+  // The candidate's line replays it, the pin's does not.
+  const auto replayed = [&](const char* side) {
+    const std::string line = reason.at("repro").at(side);
+    return run_program({"sh", "-c", line}, {{"NO_COLOR", "1"}}).status;
+  };
+  EXPECT_EQ(replayed("candidate"), 1);
+  EXPECT_EQ(replayed("pin"), 0);
+}
+
+TEST_F(CanaryCli, AnotherOrderOfSummationIsHeldForExactlyThat) {
+  const ProgramEnd end = canary(planted("PLANT_ORDER"), kFewCases);
+  EXPECT_EQ(end.status, 2) << end.output;
+  ASSERT_THAT(grave(), ElementsAre("arithmetic gemm/openblas:dtype=f32"));
+  EXPECT_THAT(written().at("reasons")[0].at("text"), HasSubstr("computes in another way: "));
+}
+
+TEST_F(CanaryCli, ACandidateThatLoadsThePinsFileIsInvalid) {
+  const fs::path linked = scratch.path / "linked";
+  fs::create_directories(linked);
+  fs::create_symlink(installed(), linked / "libopenblas.so.0");
+  const ProgramEnd end = canary(linked, kFewCases);
+  EXPECT_EQ(end.status, 3) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("candidate: loads the pin's file"));
+  EXPECT_EQ(written().at("verdict"), "INVALID");
+}
+
+TEST_F(CanaryCli, ACandidateThatCannotBeLoadedIsInvalid) {
+  const fs::path text = scratch.path / "text", other = scratch.path / "other";
+  write_text(text / "libopenblas.so.0", "no library\n");
+  copy(other / "libopenblas.so.0", "libopenblas.so.0");
+  constexpr long kMachine = 18, kAArch64 = 0xb7;
+  std::fstream file(other / "libopenblas.so.0", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(kMachine).put(static_cast<char>(kAArch64));
+  file.close();
+  for (const fs::path& folder : {text, other}) {
+    const ProgramEnd end = canary(folder, kFewCases);
+    EXPECT_EQ(end.status, 3) << end.output;
+    EXPECT_THAT(end.output, HasSubstr("candidate: cannot be loaded: "));
+    EXPECT_THAT(grave(), ::testing::Contains("arms "));
+  }
+}
+
+TEST_F(CanaryCli, WithoutAPinnedEnvironmentItIsInvalidUnlessAsked) {
+  fs::create_directories(scratch.path / "root");
+  for (const char* part : {"ci", "golden"}) {
+    fs::copy(fs::path(ASSAY_SOURCE_DIR) / part, scratch.path / "root" / part, fs::copy_options::recursive);
+  }
+  fs::remove_all(scratch.path / "root/ci/pins");
+  std::vector<std::string> arguments{"canary",   "openblas",    "--candidate", planted("PLANT_WRONG").string(),
+                                     "--module", kModule,       "--root",      (scratch.path / "root").string(),
+                                     "--out",    out().string()};
+  arguments.insert(arguments.end(), kFewCases.begin(), kFewCases.end());
+  const ProgramEnd end = assay(arguments);
+  EXPECT_EQ(end.status, 3) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("canary: invalid here, the environment is unpinned"));
+  EXPECT_FALSE(fs::exists(out())) << "nothing was run";
+}
+
+TEST_F(CanaryCli, OneThatWasKilledGoesOnAndRepeatsNothing) {
+  const fs::path candidate = planted("PLANT_WRONG");
+  // Killed as soon as each side has a record.
+  const std::string command = kAssay + " canary openblas --candidate " + candidate.string() + " --module " + kModule +
+                              " --unpinned --no-latency --filter gemm/openblas --out " + out().string() +
+                              " & pid=$!; until [ -s " + (out() / "candidate/records.jsonl").string() +
+                              " ]; do sleep 0.05; done; kill -9 $pid";
+  run_program({"sh", "-c", command});
+  const auto lines = [&](const char* side) {
+    const std::string text = content_of(out() / side / "records.jsonl");
+    return text.substr(0, text.rfind('\n') + 1);
+  };
+  const std::string before = lines("candidate");
+  EXPECT_FALSE(fs::exists(out() / "canary.json"));
+  ASSERT_FALSE(before.empty());
+  const ProgramEnd end = assay({"canary", "--resume", out().string()});
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_TRUE(lines("candidate").starts_with(before));
+  EXPECT_THAT(grave(), ElementsAre("newly-wrong gemm/openblas:m=33,n=17,k=65,dtype=f32"));
+  const nlohmann::json document = written();
+  for (const nlohmann::json& one : document.at("cases")) EXPECT_NE(one.at("change"), "undecided");
+}
+
+TEST_F(CanaryCli, WhatIsAskedWronglyIsTold) {
+  EXPECT_THAT(assay({"canary"}).output, HasSubstr("which library?"));
+  EXPECT_EQ(assay({"canary"}).status, 4);
+  EXPECT_THAT(assay({"canary", "openblas"}).output, HasSubstr("--candidate: is missing"));
+  const ProgramEnd none = assay({"canary", "--resume", scratch.path.string()});
+  EXPECT_EQ(none.status, 4);
+  EXPECT_THAT(none.output, HasSubstr("holds no canary"));
+}
+
+}  // namespace
+}  // namespace assay
