@@ -180,7 +180,7 @@ ComparisonJob job_of(const Judged& judged, ComparedCases compared, uint64_t seed
   }
   job.meter = {.start = timing_process(limited(judge_settings(*judged.options), *judged.policy)),
                .voids = policy.voids,
-               .samples = policy.samples,
+               .samples = policy.samples.at(judged.options->device),
                .seed = seed};
   job.folder = judged.run;
   job.stop_asked = [] { return interrupt_signal() != 0; };

@@ -115,7 +115,9 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   add(judged_nothing(records, is_whole_tree(options)));
   add(no_longer_judged(records, approvals));
   add(no_longer_compared(records, approvals));
-  if (options.shard.count == 1 && options.fuzz.empty()) add(ops_left_out(setting.plan, options.device));
+  if (options.shard.count == 1 && options.fuzz.empty()) {
+    add(ops_left_out(setting.plan, options.device, setting.policy.no_kernel));
+  }
   if (options.command != "gate") return findings;
   add(stale_known_issues(setting.policy, history_of(setting), run, records));
   for (std::vector<Finding> more : {grown(records, approvals), changed_fingerprints(fingerprints)}) {

@@ -87,7 +87,9 @@ void BlockMeter::take_turn(Running& running, const ArmCase& one, bool warm, bool
   add(timed, running.by_kernel[one.kernel_id]);
 }
 
-BlockMeter::Measured BlockMeter::run_processes(BlockOrder order, Draw draw, const std::vector<size_t>& wanted) {
+// Nothing once a stop is asked for.
+std::optional<BlockMeter::Measured> BlockMeter::run_processes(BlockOrder order, Draw draw,
+                                                              const std::vector<size_t>& wanted) {
   std::vector<Running> all;
   const MachineState began = settings_.machine();
   for (size_t place = 0; place < kProcessesOfABlock; ++place) {
@@ -102,6 +104,7 @@ BlockMeter::Measured BlockMeter::run_processes(BlockOrder order, Draw draw, cons
   for (size_t i = 0; i < cases.size(); ++i) {
     if (i == cases.size() / 2) read_sentinels();
     for (int64_t turn = 0; turn < settings_.samples.turns; ++turn) {
+      if (settings_.stop_asked()) return std::nullopt;
       for (Running& one : all) take_turn(one, *cases[i].arm_case, cases[i].warm, cases[i].cold);
     }
   }
@@ -130,7 +133,9 @@ std::vector<RecordedBlock> BlockMeter::measure(int64_t number, const std::vector
   const BlockOrder order = draw.one_in(2) ? BlockOrder::baab : BlockOrder::abba;
   for (int attempt = 0;; ++attempt) {
     try {
-      return concluded(number, order, wanted, run_processes(order, draw, wanted));
+      const std::optional<Measured> measured = run_processes(order, draw, wanted);
+      if (!measured) return {};
+      return concluded(number, order, wanted, *measured);
     } catch (const JudgeDied&) {
       if (attempt == 1) throw;
     }

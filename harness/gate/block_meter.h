@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,7 @@ class BlockMeter {
     StartTiming start;
     StartTiming start_change;  // of the change's processes, where they are started otherwise than the base's
     ReadMachine machine = read_machine;
+    std::function<bool()> stop_asked = [] { return false; };
     LatencyPolicy::Voids voids;
     LatencyPolicy::Samples samples;
     uint64_t seed = 0;  // of the coin and of every other draw
@@ -42,7 +45,7 @@ class BlockMeter {
   const std::vector<ArmCase>& cases() const { return settings_.cases; }
 
   // Block `number` of those cases, in that order; the same draws for a seed and a number. One in which a judge dies is
-  // measured again, once; throws JudgeDied when that happens twice.
+  // measured again, once; throws JudgeDied when that happens twice. Empty once a stop is asked for.
   std::vector<RecordedBlock> measure(int64_t number, const std::vector<size_t>& wanted);
 
   // Each kernel id of the cases in a process of its own arm's: planned and launched once, without samples.
@@ -52,7 +55,7 @@ class BlockMeter {
   struct Running;
   struct Measured;
   void take_turn(Running& running, const ArmCase& one, bool warm, bool cold);
-  Measured run_processes(BlockOrder order, Draw draw, const std::vector<size_t>& wanted);
+  std::optional<Measured> run_processes(BlockOrder order, Draw draw, const std::vector<size_t>& wanted);
   std::vector<RecordedBlock> concluded(int64_t number, BlockOrder order, const std::vector<size_t>& wanted,
                                        const Measured& measured) const;
 

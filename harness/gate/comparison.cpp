@@ -323,6 +323,7 @@ void write_comparison(const fs::path& folder, const Comparison& comparison) {
 
 BlockMeter::Settings ComparisonJob::meter_settings() const {
   BlockMeter::Settings settings = meter;
+  settings.stop_asked = stop_asked;
   settings.cases = compared.cases;
   settings.cases.insert(settings.cases.end(), compared.first_calls.begin(), compared.first_calls.end());
   return settings;

@@ -50,8 +50,9 @@ std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const 
 // after the module that nothing was approved with.
 std::vector<Finding> no_longer_compared(const std::vector<Record>& records, const Approvals& approvals);
 
-// Ops of which nothing is planned, because each kernel selected is for another device.
-std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device);
+// Ops of which nothing is planned, because each kernel selected is for another device, but for those that the policy
+// says have none for this one.
+std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device, const std::vector<NoKernel>& expected);
 
 // Fewer planned than the policy's least for the tier; only asked of runs without filters and shards.
 std::vector<Finding> too_few_cases(const Policy& policy, Tier tier, size_t planned);

@@ -50,6 +50,12 @@ std::vector<double> read_spends(TomlTable& table, size_t looks) {
   return spends;
 }
 
+LatencyPolicy::Samples read_samples(TomlTable table) {
+  table.allow({"warm", "cold", "seconds", "turns"});
+  return {count_between(table, "warm", 1, 100'000), count_between(table, "cold", 1, 100'000), table.positive("seconds"),
+          count_between(table, "turns", 1, 100)};
+}
+
 }  // namespace
 
 LatencyPolicy read_latency_policy(TomlTable table) {
@@ -81,9 +87,8 @@ LatencyPolicy read_latency_policy(TomlTable table) {
   voids.allow({"steal", "foreign", "sentinel"});
   policy.voids = {fraction(voids, "steal"), fraction(voids, "foreign"), fraction(voids, "sentinel")};
   TomlTable samples = table.table("samples");
-  samples.allow({"warm", "cold", "seconds", "turns"});
-  policy.samples = {count_between(samples, "warm", 1, 100'000), count_between(samples, "cold", 1, 100'000),
-                    samples.positive("seconds"), count_between(samples, "turns", 1, 100)};
+  samples.allow({"cpu", "cuda"});
+  for (const char* target : {"cpu", "cuda"}) policy.samples[target] = read_samples(samples.table(target));
   return policy;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "gate/toml_file.h"
@@ -35,7 +37,8 @@ struct LatencyPolicy {
     int64_t warm = 0, cold = 0;  // of a process, at most
     double seconds = 0;          // and so long, for each
     int64_t turns = 1;           // among which they are shared
-  } samples;
+  };
+  std::map<std::string, Samples> samples;  // by target: cpu, cuda
 };
 
 LatencyPolicy read_latency_policy(TomlTable table);  // throws UsageError

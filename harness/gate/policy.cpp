@@ -91,6 +91,18 @@ Lighter read_lighter(TomlTable table) {
   return lighter;
 }
 
+NoKernel read_no_kernel(TomlTable table) {
+  NoKernel none;
+  table.allow({"op", "target", "reason"});
+  none.op = table.text("op");
+  none.target = table.text("target");
+  if (none.target != "cpu" && none.target != "cuda") {
+    table.fail("target", "'" + none.target + "' is no target; there are cpu and cuda");
+  }
+  none.reason = table.text("reason");
+  return none;
+}
+
 // Of a version, or of its first numbers.
 bool is_version(const std::string& version, const std::string& asked) {
   return version == asked || version.starts_with(asked + ".");
@@ -120,7 +132,7 @@ Policy read_policy(const std::filesystem::path& folder) {
   TomlTable root(file.string(), "", parsed);
   Policy policy;
   policy.folder = folder;
-  root.allow({"checks", "tiers", "limits", "latency", "canary", "known_issue", "lighter"});
+  root.allow({"checks", "tiers", "limits", "latency", "canary", "known_issue", "lighter", "no_kernel"});
   policy.checks = root.words("checks");
   TomlTable tiers = root.table("tiers");
   std::vector<std::string> tier_names;
@@ -135,6 +147,7 @@ Policy read_policy(const std::filesystem::path& folder) {
   if (root.has("latency")) policy.latency = read_latency_policy(root.table("latency"));
   if (root.has("canary")) policy.canary = read_canary_policy(root.table("canary"));
   for (TomlTable& issue : root.tables("known_issue")) policy.known_issues.push_back(read_known_issue(issue));
+  for (TomlTable& entry : root.tables("no_kernel")) policy.no_kernel.push_back(read_no_kernel(entry));
   for (TomlTable& entry : root.tables("lighter")) {
     const Lighter lighter = read_lighter(entry);
     for (const Lighter& earlier : policy.lighter) {

@@ -62,6 +62,13 @@ struct Lighter {
   std::string reason;
 };
 
+// Ops that have no kernel of a target, and are not expected to.
+struct NoKernel {
+  std::string op;      // glob over ops
+  std::string target;  // cpu or cuda
+  std::string reason;
+};
+
 struct Policy {
   std::filesystem::path folder;     // it was read from
   std::vector<std::string> checks;  // that every record must hold
@@ -71,6 +78,7 @@ struct Policy {
   uint64_t workspace_limit_bytes = 0;  // the most a contract may declare
   std::vector<KnownIssue> known_issues;
   std::vector<Lighter> lighter;
+  std::vector<NoKernel> no_kernel;
   std::optional<LatencyPolicy> latency;  // none: the policy is older than that gate, which then cannot be asked
   std::optional<CanaryPolicy> canary;    // likewise
 };

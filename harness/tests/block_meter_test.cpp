@@ -107,6 +107,18 @@ TEST_F(BlockMeterTest, TurnsShareTheSamplesOfACase) {
   EXPECT_EQ(block.block.processes[2].samples, 64);
 }
 
+TEST_F(BlockMeterTest, AStopEndsTheBlockBeforeTheNextTurn) {
+  BlockMeter::Settings settings;
+  settings.cases = {made_up_case(ops, "m=1,n=1,dtype=f32", "warm")};
+  settings.start = [this] { return std::make_unique<MadeUpProcess>(world); };
+  settings.machine = [] { return MachineState{}; };
+  settings.voids = kVoids;
+  settings.samples = {.warm = 60, .turns = 5};
+  settings.stop_asked = [this] { return world.turns.size() >= 8; };
+  EXPECT_TRUE(BlockMeter(settings).measure(0, {0}).empty());
+  EXPECT_EQ(world.turns.size(), 8u);
+}
+
 TEST_F(BlockMeterTest, ATurnInBatchesLeavesTheCaseItsMedian) {
   const auto one = [this](int64_t first, int64_t second) {
     BlockMeter::Settings settings;

@@ -69,11 +69,16 @@ margin = 0.03
 [latency.tail]
 least = 0.002
 margin = 0.01
-[latency.samples]
+[latency.samples.cpu]
 warm = 200
 cold = 100
 seconds = 0.1
 turns = 4
+[latency.samples.cuda]
+warm = 100
+cold = 50
+seconds = 0.2
+turns = 2
 [latency.voids]
 steal = 0.005
 foreign = 0.05
@@ -91,6 +96,10 @@ verdict = "wrong"
 reason = "upstream"
 owner = "me"
 expires = 2026-02-01
+[[no_kernel]]
+op = "blas_*"
+target = "cuda"
+reason = "of CPUs"
 [[lighter]]
 kernel = "softmax/slow*"
 tier = "ci"
@@ -127,6 +136,10 @@ TEST_F(Files, PolicyReads) {
   ASSERT_EQ(policy.known_issues.size(), 1u);
   EXPECT_EQ(policy.known_issues[0].verdict, Verdict::wrong);
   EXPECT_EQ(print_date(policy.known_issues[0].expires), "2026-02-01");
+  ASSERT_EQ(policy.no_kernel.size(), 1u);
+  EXPECT_EQ(policy.no_kernel[0].op, "blas_*");
+  EXPECT_EQ(policy.no_kernel[0].target, "cuda");
+  EXPECT_EQ(policy.no_kernel[0].reason, "of CPUs");
   ASSERT_EQ(policy.lighter.size(), 1u);
   EXPECT_EQ(policy.lighter[0].kernel, "softmax/slow*");
   EXPECT_EQ(policy.lighter[0].tier, Tier::ci);
@@ -158,6 +171,9 @@ TEST_F(Files, PolicyErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(refusal_with("owner = \"me\"", ""), HasSubstr("known_issue[0].owner: is missing"));
   EXPECT_THAT(refusal_with("owner = \"me\"", "owner = \"\""), HasSubstr("known_issue[0].owner"));
   EXPECT_THAT(refusal_with("[[known_issue]]", "[known_issue]"), HasSubstr("[[known_issue]]"));
+  EXPECT_THAT(refusal_with("target = \"cuda\"", "target = \"gpu\""),
+              AllOf(HasSubstr("no_kernel[0].target"), HasSubstr("there are cpu and cuda")));
+  EXPECT_THAT(refusal_with("reason = \"of CPUs\"", ""), HasSubstr("no_kernel[0].reason: is missing"));
   for (const char* library : {"libcudnn", "libcudnn ", " 9", "libcudnn 9.14.0 H200"}) {
     EXPECT_THAT(refusal_with("owner = \"me\"", "owner = \"me\"\nlibraries = [\"" + std::string(library) + "\"]"),
                 AllOf(HasSubstr("known_issue[0].libraries"), HasSubstr("is no library and version")));
@@ -338,11 +354,17 @@ TEST(Findings, AnOpWithKernelsOfAnotherDeviceAloneWasNotJudged) {
   const OpRegistry ops = fake_ops();
   std::vector<KernelInfo> kernels = fake_kernels();
   kernels[0].target = "cuda";  // gemm/simd; gemm/openblas stays
-  EXPECT_THAT(ops_left_out(make_plan(ops, kernels, {}, {}), "cpu"), IsEmpty());
+  EXPECT_THAT(ops_left_out(make_plan(ops, kernels, {}, {}), "cpu", {}), IsEmpty());
   kernels[1].target = "cuda";
-  const std::vector<Finding> findings = ops_left_out(make_plan(ops, kernels, {}, {}), "cpu");
+  const std::vector<Finding> findings = ops_left_out(make_plan(ops, kernels, {}, {}), "cpu", {});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_THAT(findings[0].text, HasSubstr("op gemm: no kernel of target cpu"));
+  const auto expecting = [&](const NoKernel& none) {
+    return ops_left_out(make_plan(ops, kernels, {}, {}), "cpu", {none}).size();
+  };
+  EXPECT_EQ(expecting({"gem*", "cpu", "r"}), 0u);
+  EXPECT_EQ(expecting({"gemm_int8", "cpu", "r"}), 1u);
+  EXPECT_EQ(expecting({"gemm", "cuda", "r"}), 1u);
 }
 
 TEST(Findings, ExpiredIssuesAndTooFewCases) {

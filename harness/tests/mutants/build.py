@@ -164,6 +164,8 @@ class Builder:
         line = next(line for line in listed.splitlines() if f"-o modules/{fault.module}.so" in line)
         words = []
         for word in shlex.split(line.split("&&")[1]):
+            if word.startswith("-Wl,--dependency-file"):  # newer CMake's, of the module that stays
+                continue
             own_object = word.endswith(".o") and "_table" not in word
             words.append(str(kernel) if own_object else str(self.build / word) if word.endswith(".o") else word)
         words[words.index("-o") + 1] = str(module)
