@@ -1,15 +1,34 @@
-"""Reads canary.json, strictly (harness/gate/canary_report.h), and counts what its page shows: the verdict on the
+"""Reads canary.json, strictly (harness/gate/canary.schema.json), and counts what its page shows: the verdict on the
 candidate of a library, its reasons, and what changed of each kernel and shape."""
 
 import math
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from .fields import bytes_of, count, document, flag, integer, list_of, map_of, number, object_of, optional, text
-from .plain import InputError
+from .fields import (
+    VERSION,
+    at_least,
+    bytes_of,
+    count,
+    document,
+    finite,
+    flag,
+    integer,
+    list_of,
+    map_of,
+    object_of,
+    one_of,
+    optional,
+    refuse_unknown,
+    text,
+)
+from .latency import COMPARISON, check_comparison
+from .plain import InputError, plain, plain_tree
 
 FILE = "canary.json"
+MINOR = 6  # of the schema: what keys a newer one adds is not known here, and ignored
 # Verdict -> exit code, the class of its colour and its symbol: the gravest first.
 VERDICTS = {
     "REJECT": (1, "bad", "✗"), "INVALID": (3, "unsure", "⊘"), "HOLD": (2, "unsure", "≈"), "PROMOTE": (0, "good", "✓"),
@@ -19,103 +38,137 @@ CHANGES = {
     "moved": "blank", "same": "none",
 }  # fmt: skip
 
-_number = optional(number)
+# Kind of a reason -> how the page calls it.
+KINDS = {
+    "arms": "the sides were not what was asked", "newly-wrong": "newly wrong", "refused": "newly refused",
+    "worse": "fails in more elements", "approved-bits": "not the approved bits",
+    "arithmetic": "computes in another way", "statistics": "other error statistics", "unknown": "not known",
+    "coverage": "judged less", "slower": "slower", "tail": "more slow launches", "voids": "disturbed",
+    "first-call": "longer first call", "as-before": "fails as before", "fixed": "fixed", "note": "note",
+}  # fmt: skip
+# Of a record: no table of them comes with a canary.
+RECORD_VERDICTS = (
+    "pass", "unsupported", "known", "mistrusted", "inconclusive", "invalid", "changed", "fallback", "contract",
+    "nondeterministic", "memory", "wrong", "timeout", "crashed", "error",
+)  # fmt: skip
+
+_KERNEL_ID = re.compile(r"[^/:]+/[^/:]+:")
+_verdict = one_of(*VERDICTS)
+_change = one_of(*CHANGES)
+_some = at_least(1, count)
+_error = optional(at_least(0, finite))
 
 
-def _verdict(value):
-    if text(value) not in VERDICTS:
-        raise InputError(f"none of {', '.join(VERDICTS)}")
+def _kernel_id(value):
+    if not _KERNEL_ID.match(text(value)):
+        raise InputError("not op/kernel:fields")
     return value
 
 
-def _change(value):
-    if text(value) not in CHANGES:
-        raise InputError(f"none of {', '.join(CHANGES)}")
-    return value
+def _positive(value):
+    if finite(value) <= 0:
+        raise InputError("not above 0")
+    return finite(value)
 
 
+def _cases_by_change(value):
+    read = map_of(_some)(value)
+    unknown = [key for key in read if key not in CHANGES]
+    if unknown:
+        raise InputError(f"'{plain(unknown[0])}' is not one of {', '.join(CHANGES)}")
+    return read
+
+
+_ABSENT = object()
 _BOTH = object_of(dict.fromkeys(("pin", "candidate"), text))
+
+
+def _repro(value):
+    """None where there is none, which null does not say."""
+    return None if value is _ABSENT else _BOTH(value)
+
+
 _SIDE = object_of(
     {
         "set": object_of(
             {
                 **dict.fromkeys(("library", "version", "loader"), text),
-                "environment": map_of(text),
+                "folders": list_of(text),
+                **dict.fromkeys(("environment", "expected"), map_of(text)),
                 "files": list_of(object_of(dict.fromkeys(("soname", "path", "version", "build_id"), text))),
                 "packages": list_of(object_of(dict.fromkeys(("name", "sha256"), text))),
             }
         ),
+        "loaded": list_of(object_of(dict.fromkeys(("path", "version", "build_id"), text))),
         "repro": text,
     }
 )
-_ERRORS = object_of(dict.fromkeys(("worst", "typical"), _number))
+_ERRORS = object_of(dict.fromkeys(("worst", "typical"), _error))
 _KERNEL = object_of(
     {
         "kernel": text,
-        **dict.fromkeys(("planned", "refused", "bits_moved", "bits_compared", "workspace_grew"), count),
-        "cases": map_of(count),
+        "planned": _some,
+        **dict.fromkeys(("refused", "bits_moved", "bits_compared", "workspace_grew"), count),
+        "cases": _cases_by_change,
         **dict.fromkeys(("pin", "candidate"), _ERRORS),
-        "selections": map_of(count),
+        "selections": map_of(_some),
     }
 )
 _CASE = object_of(
     {
-        **dict.fromkeys(("kernel_id", "pin", "candidate", "selection"), text),
+        "kernel_id": _kernel_id,
+        **dict.fromkeys(("pin", "candidate"), one_of(*RECORD_VERDICTS)),
+        "selection": text,
         "change": _change,
         "moved": flag,
-        **dict.fromkeys(("pin_worst", "candidate_worst"), _number),
+        **dict.fromkeys(("pin_worst", "candidate_worst"), _error),
         "workspace_growth": integer,
-    }
-)
-_PAIR = object_of(
-    {
-        **dict.fromkeys(("metric", "outcome"), text),
-        "blocks": count,
-        **dict.fromkeys(("estimate", "low", "high", "margin"), _number),
-    }
-)
-_LATENCY = object_of(
-    {
-        "cases": list_of(object_of({"case": text, "outcome": text, "pairs": list_of(_PAIR)})),
-        "blocks": count,
-        "seconds": number,
-        "invalid": text,
     }
 )
 _FIRST_CALL = object_of(
     {
-        "kernel_id": text,
-        "processes": count,
-        **dict.fromkeys(("pin_us", "candidate_us", "ratio"), number),
-        **dict.fromkeys(("low", "high"), _number),
+        "kernel_id": _kernel_id,
+        "processes": _some,
+        **dict.fromkeys(("pin_us", "candidate_us", "ratio"), _positive),
+        **dict.fromkeys(("low", "high"), optional(at_least(0, finite))),
     }
 )
 _CANARY = object_of(
     {
+        "schema": VERSION,
         "library": text,
         "verdict": _verdict,
         "exit_code": integer,
-        "asked": object_of({"tier": text, "filters": list_of(text), "latency": flag, "threads": count}),
+        "asked": object_of(
+            {"tier": one_of("smoke", "ci", "nightly"), "filters": list_of(text), "latency": flag, "threads": count}
+        ),
         **dict.fromkeys(("started", "finished"), text),
-        "judged_seconds": number,
+        "judged_seconds": at_least(0, finite),
         **dict.fromkeys(("pin", "candidate"), _SIDE),
         **dict.fromkeys(("same_build", "out_of_time"), flag),
         "environment": map_of(text),
-        "environment_label": object_of({"platform": text, "state": text, "differences": list_of(text)}),
+        "environment_label": object_of(
+            {
+                "platform": text,
+                "state": one_of("pinned", "mismatched", "unpinned"),
+                **dict.fromkeys(("differences", "unknown"), list_of(text)),
+            }
+        ),
         "reasons": list_of(
             object_of(
                 {
                     "asks": _verdict,
-                    **dict.fromkeys(("kind", "kernel", "what", "text"), text),
-                    "repro": optional(_BOTH),
+                    "kind": one_of(*KINDS),
+                    **dict.fromkeys(("kernel", "what", "text"), text),
+                    "repro": _repro,
                 },
-                repro=None,
+                repro=_ABSENT,
             )
         ),
         "kernels": list_of(_KERNEL),
         "cases": list_of(_CASE),
         "first_calls": list_of(_FIRST_CALL),
-        "latency": optional(_LATENCY),
+        "latency": optional(COMPARISON),
     }
 )
 
@@ -221,7 +274,9 @@ def read_canary(folder: Path) -> Canary:
     """Raises InputError."""
     file = folder / FILE
     try:
-        told, _ = document(bytes_of(file, "canary"), _CANARY)
+        told, value = document(bytes_of(file, "canary"), _CANARY)
+        if told["schema"]["minor"] <= MINOR:
+            refuse_unknown(plain_tree(value), told)
         _check(told)
     except InputError as error:
         message = str(error).lstrip(".")
@@ -233,6 +288,11 @@ def _check(told):
     """A verdict that is milder than its reasons, or counts that are not those of the cases, are not what was found."""
     if told["exit_code"] != VERDICTS[told["verdict"]][0]:
         raise InputError(f"exit_code: {told['exit_code']} is not that of {told['verdict']}")
+    if told["latency"]:
+        try:
+            check_comparison(told["latency"])
+        except InputError as error:
+            raise InputError(f"latency.{error}") from None
     order = list(VERDICTS)
     gravest = min((order.index(reason["asks"]) for reason in told["reasons"]), default=len(order) - 1)
     arms = any(reason["kind"] == "arms" and reason["asks"] == "INVALID" for reason in told["reasons"])

@@ -1,6 +1,6 @@
 """The page of a canary, from which a release manager decides."""
 
-from .canary import CHANGES, VERDICTS, Canary
+from .canary import CHANGES, KINDS, VERDICTS, Canary
 from .html import template_environment, us
 
 _MOST_CARDS = 30
@@ -12,13 +12,6 @@ _SENTENCES = {
     "REJECT": "The candidate does something worse than the pin beyond doubt.",
     "INVALID": "Nothing is known: the two sides were not what was asked for, or the machine was too disturbed.",
 }
-_KINDS = {
-    "arms": "the sides were not what was asked", "newly-wrong": "newly wrong", "refused": "newly refused",
-    "worse": "fails in more elements", "approved-bits": "not the approved bits",
-    "arithmetic": "computes in another way", "statistics": "other error statistics", "unknown": "not known",
-    "coverage": "judged less", "slower": "slower", "tail": "more slow launches", "voids": "disturbed",
-    "first-call": "longer first call", "as-before": "fails as before", "fixed": "fixed", "note": "note",
-}  # fmt: skip
 
 
 def canary_pages(canary: Canary) -> dict:
@@ -29,7 +22,7 @@ def canary_pages(canary: Canary) -> dict:
         us=us,
         classes={verdict: (colour, symbol) for verdict, (_, colour, symbol) in VERDICTS.items()},
         change_classes=CHANGES,
-        kinds=_KINDS,
+        kinds=KINDS,
         sentence=_SENTENCES[canary.told["verdict"]],
         most_cards=_MOST_CARDS,
         most_shapes=_MOST_SHAPES,

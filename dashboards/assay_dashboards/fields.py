@@ -42,13 +42,50 @@ def number(value):
         return _NOT_FINITE[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError('not a number, "nan", "inf" or "-inf"')
-    return float(value)
+    return _float(value)
+
+
+def finite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError("not a number")
+    return _float(value)
+
+
+def share(value):
+    if not 0 <= number(value) <= 1:
+        raise InputError("not between 0 and 1")
+    return number(value)
+
+
+def _float(value):
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError("out of range") from None
 
 
 def flag(value):
     if not isinstance(value, bool):
         raise InputError("neither true nor false")
     return value
+
+
+def one_of(*words):
+    def read(value):
+        if text(value) not in words:
+            raise InputError(f"'{plain(value[:40])}' is not one of {', '.join(words)}")
+        return value
+
+    return read
+
+
+def at_least(least, item):
+    def read(value):
+        if item(value) < least:
+            raise InputError(f"less than {least}")
+        return item(value)
+
+    return read
 
 
 # Composed readers look for the place of what does not fit only once something does not: millions of values fit.
@@ -73,7 +110,7 @@ def map_of(item):
         try:
             return {key: item(element) for key, element in value.items()}
         except InputError:
-            return {key: _at(f".{key}", item, element) for key, element in value.items()}
+            return {key: _at(f".{plain(key)}", item, element) for key, element in value.items()}
 
     return read
 
@@ -100,6 +137,19 @@ def optional(item):
     return lambda value: None if value is None else item(value)
 
 
+def refuse_unknown(value, told):
+    """`told`: what was read of `value`. A key of it that no reader asked for is refused with its path."""
+    if isinstance(value, dict):
+        unknown = [key for key in value if key not in told]
+        if unknown:
+            raise InputError(f"'{unknown[0]}' is unknown")
+        for key, element in value.items():
+            _at(f".{key}", lambda inner, key=key: refuse_unknown(inner, told[key]), element)
+    elif isinstance(value, list):
+        for i, element in enumerate(value):
+            _at(f"[{i}]", lambda inner, i=i: refuse_unknown(inner, told[i]), element)
+
+
 def _at(path, read, value):
     try:
         return read(value)
@@ -115,6 +165,12 @@ def _no_repeated_keys(pairs):
     return value
 
 
+def _major(value):
+    if not 1 <= integer(value) <= SCHEMA_MAJOR:
+        raise InputError(f"schema {value} cannot be read by this program ({SCHEMA_MAJOR})")
+    return value
+
+
 def _finite(digits):
     value = float(digits)
     if math.isinf(value):
@@ -126,6 +182,7 @@ def _no_constant(name):
     raise InputError(f"{name} is not JSON")
 
 
+VERSION = object_of({"major": _major, "minor": count})  # of a schema
 _DECODER = json.JSONDecoder(object_pairs_hook=_no_repeated_keys, parse_float=_finite, parse_constant=_no_constant)
 _OF_DOCUMENT = object_of({"schema": object_of({"major": integer})})
 

@@ -11,7 +11,24 @@ from pathlib import Path
 
 import numpy as np
 
-from .fields import bytes_of, count, document, flag, integer, json_value, list_of, number, object_of, optional, text
+from .fields import (
+    VERSION,
+    at_least,
+    bytes_of,
+    count,
+    document,
+    finite,
+    flag,
+    integer,
+    json_value,
+    list_of,
+    number,
+    object_of,
+    one_of,
+    optional,
+    share,
+    text,
+)
 from .plain import InputError, plain_tree
 
 METRICS = ("p50", "p90", "tail")  # those that gate, in the order of latency.json
@@ -22,23 +39,22 @@ _CHANGE_AT = {"ABBA": (1, 2), "BAAB": (0, 3)}  # places in time of the change's 
 _CONFIDENCE = 0.95
 
 
-def _one_of(*words):
-    def read(value):
-        if text(value) not in words:
-            raise InputError(f"'{value[:40]}' is not one of {', '.join(words)}")
-        return value
-
-    return read
+def _exit_code(value):
+    if integer(value) not in OUTCOMES.values():
+        raise InputError(f"{value} is that of no outcome")
+    return value
 
 
 _PAIR = object_of(
     {
-        "metric": _one_of(*METRICS),
-        "outcome": _one_of(*OUTCOMES),
+        "metric": one_of(*METRICS),
+        "outcome": one_of(*OUTCOMES),
         "blocks": count,
-        "least": number,
+        "least": at_least(0, finite),
         # Not finite, and so null: an end of an interval that so few blocks do not have.
-        **dict.fromkeys(("estimate", "low", "high", "upper", "p_slower", "p_faster", "margin"), optional(number)),
+        **dict.fromkeys(("estimate", "low", "high", "upper"), optional(finite)),
+        **dict.fromkeys(("p_slower", "p_faster"), optional(share)),
+        "margin": optional(at_least(0, finite)),
         **dict.fromkeys(("confirmed", "blind"), flag),
         **dict.fromkeys(("reason", "note"), text),
     }
@@ -46,24 +62,25 @@ _PAIR = object_of(
 _CASE = object_of(
     {
         **dict.fromkeys(("case", "class"), text),
-        "outcome": _one_of(*OUTCOMES),
+        "outcome": one_of(*OUTCOMES),
         **dict.fromkeys(("blocks", "voids"), count),
         "pairs": list_of(_PAIR),
     }
 )
 _NOT_COMPARED = list_of(object_of(dict.fromkeys(("what", "why"), text)))
-_COMPARISON = object_of(
+COMPARISON = object_of(
     {
+        "schema": VERSION,
         **dict.fromkeys(("base", "change"), text),
         **dict.fromkeys(("unchanged", "left_out"), _NOT_COMPARED),
         "selections": list_of(object_of(dict.fromkeys(("kernel_id", "what"), text))),
         "cases": list_of(_CASE),
         "findings": list_of(object_of(dict.fromkeys(("kind", "text"), text))),
         "blocks": count,
-        "seconds": number,
+        "seconds": at_least(0, finite),
         "seed": count,
         "invalid": text,  # why nothing was measured although it was asked for
-        "exit_code": integer,
+        "exit_code": _exit_code,
     }
 )
 
@@ -87,7 +104,7 @@ _BLOCK = object_of(
     {
         "case": text,
         "block": count,
-        "order": _one_of(*_CHANGE_AT),
+        "order": one_of(*_CHANGE_AT),
         "processes": _exactly(4, _exactly(5, number)),
         "median_only": flag,
         "pooled_p99_us": _exactly(2, number),
@@ -247,8 +264,8 @@ def read_comparison(folder: Path, command: str) -> tuple[Comparison | None, list
         said = "blocks.jsonl without latency.json: a comparison with the base did not end, and says nothing yet"
         return None, [("latency", said)] if began else []
     try:
-        told, _ = document(bytes_of(file), _COMPARISON)
-        _check(told)
+        told, _ = document(bytes_of(file), COMPARISON)
+        check_comparison(told)
     except InputError as error:
         raise InputError(f"{file}: {str(error).lstrip('.')}") from None
     ids = {case["case"] for case in told["cases"]}
@@ -258,7 +275,7 @@ def read_comparison(folder: Path, command: str) -> tuple[Comparison | None, list
     return comparison, notes + _differences(comparison)
 
 
-def _check(told):
+def check_comparison(told):
     ids = set()
     for i, case in enumerate(told["cases"]):
         if case["case"] in ids:

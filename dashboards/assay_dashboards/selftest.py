@@ -5,16 +5,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from .fields import bytes_of, count, document, flag, integer, list_of, map_of, number, object_of, text, word
+from .fields import bytes_of, count, document, flag, integer, list_of, map_of, object_of, share, text, word
 from .plain import InputError
 
 FILE = "selftest.json"
-
-
-def _share(value):
-    if not 0 <= number(value) <= 1:
-        raise InputError("not between 0 and 1")
-    return number(value)
 
 
 _ROW = object_of(dict.fromkeys(("faults", "killed", "in_smoke", "without_goldens", "witness_only"), count))
@@ -33,7 +27,7 @@ _SELFTEST = object_of(
         **dict.fromkeys(("environment", "libraries"), map_of(text)),
         **dict.fromkeys(("whole", "smoke_first"), flag),
         "exit_code": integer,
-        "targets": object_of(dict.fromkeys(("killed", "precision", "in_smoke"), _share)),
+        "targets": object_of(dict.fromkeys(("killed", "precision", "in_smoke"), share)),
         **dict.fromkeys(("shortfalls", "bad_controls", "alarms"), list_of(text)),
         **dict.fromkeys(("all", "precision"), _ROW),
         "families": map_of(_ROW),
@@ -41,7 +35,7 @@ _SELFTEST = object_of(
         "faults": list_of(_FAULT),
         **dict.fromkeys(("not_judged", "beyond_this_machine"), map_of(text)),
         "innocent_cases": count,
-        "alarm_rate_at_most": _share,
+        "alarm_rate_at_most": share,
     },
     libraries={},
 )

@@ -39,23 +39,34 @@ def side(version, build, **changes):
         "library": "openblas", "version": version, "loader": "", "environment": {}, "expected": {}, "folders": [],
         "files": files, "packages": [{"name": f"deb libopenblas0 {version}", "sha256": "5e" * 32}],
     }  # fmt: skip
-    return {"set": value | changes, "loaded": [], "repro": f"build/bin/assay repro ID --library openblas={version}"}
+    loaded = [{key: one[key] for key in ("path", "version", "build_id")} for one in files]
+    return {"set": value | changes, "loaded": loaded, "repro": f"build/bin/assay repro ID --library openblas={version}"}
 
 
 def pair(metric="p50", outcome="pass", estimate=0.0, width=0.01, blocks=4):
     return {
-        "metric": metric, "outcome": outcome, "blocks": blocks, "estimate": estimate, "low": estimate - width,
-        "high": estimate + width, "margin": 0.02,
+        "metric": metric, "outcome": outcome, "reason": "", "confirmed": False, "blocks": blocks, "estimate": estimate,
+        "low": estimate - width, "high": estimate + width, "upper": estimate + width, "p_slower": 0.5, "p_faster": 0.5,
+        "least": 0.002, "margin": 0.02, "blind": False, "note": "",
     }  # fmt: skip
 
 
 def latency(*medians, **changes):
     """`medians`: (kernel id and metric, outcome, change of the median)."""
+    untimed = ("p90", "tail")
     cases = [
-        {"case": name, "outcome": outcome, "pairs": [pair("p50", outcome, math.log1p(change)), pair("tail", blocks=0)]}
+        {
+            "case": name, "class": "cpu/warm/below-50us", "outcome": outcome, "blocks": 4, "voids": 0,
+            "pairs": [pair("p50", outcome, math.log1p(change)), *(pair(m, "not gated", blocks=0) for m in untimed)],
+        }
         for name, outcome, change in medians
-    ]
-    return {"cases": cases, "blocks": 4, "seconds": 10.5, "invalid": ""} | changes
+    ]  # fmt: skip
+    value = {
+        "schema": SCHEMA, "base": "5c1f0e9a7b", "change": "d40b8812fe", "unchanged": [], "left_out": [],
+        "selections": [], "cases": cases, "findings": [], "blocks": 4, "seconds": 10.5, "seed": 17, "invalid": "",
+        "exit_code": 1 if any(case["outcome"] == "regress" for case in cases) else 0,
+    }  # fmt: skip
+    return value | changes
 
 
 def first_call(kernel_id=GEMM, ratio=1.1, **changes):
@@ -109,9 +120,18 @@ def full_canary(**changes):
         reason("PROMOTE", "note", "", "1 quantiles and tails of 1 timed cases are not gated"),
     ]  # fmt: skip
     more = {
-        "latency": latency((slow + " warm", "regress", 0.3), (dot + " warm", "improved", -0.2)),
+        "latency": latency(
+            (slow + " warm", "regress", 0.3), (dot + " warm", "improved", -0.2),
+            unchanged=[{"what": "gemm/simd", "why": "the same bytes and the same libraries in both arms"}],
+            left_out=[{"what": GEMM, "why": "of the change: wrong"}],
+            selections=[{"kernel_id": slow, "what": "isa: Haswell -> SkylakeX"}],
+            findings=[{"kind": "voids", "text": "11 blocks were void by 'foreign' of the change's processes alone"}],
+        ),
+        "candidate": side(
+            "0.3.29", "bb", folders=["/set"], environment={"OPENBLAS_CORETYPE": "Haswell"}, expected={"isa": "Haswell"}
+        ),
         "first_calls": [first_call(slow), first_call(dot, 1.5, high=None)],
-    }
+    }  # fmt: skip
     return canary_json(cases, reasons, **(more | changes))
 
 

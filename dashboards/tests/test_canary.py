@@ -1,18 +1,26 @@
 """The page of a canary: the verdict and its reasons first, what it refuses, and that nothing in it can act."""
 
+import copy
+import json
 import re
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from assay_dashboards.__main__ import main
-from assay_dashboards.canary import read_canary
+from assay_dashboards.canary import CHANGES, KINDS, MINOR, RECORD_VERDICTS, VERDICTS, read_canary
+from assay_dashboards.latency import METRICS, OUTCOMES
 from assay_dashboards.plain import InputError
 from sample_canary import GEMM, canary_json, case, first_call, full_canary, latency, reason, side, write_canary
 from sample_report import Page
 from sample_run import record, write_run
 from test_report import HOSTILE
 
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "harness/gate/canary.schema.json").read_text("utf-8"))
+RECORD_SCHEMA = json.loads((ROOT / "harness/record/record.schema.json").read_text("utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 WRITTEN = Path(__file__).parent / "data" / "written"  # kept by harness/tests/canary_report_test.cpp
 
 
@@ -37,6 +45,152 @@ def test_what_the_program_wrote_is_read():
     assert canary.told["verdict"] == "REJECT"
     assert [shape["change"] for shape in canary.shapes] == ["newly wrong", "moved"]
     assert canary.rows[0]["slowest"][2] == pytest.approx(1.3)
+
+
+def fits(value):
+    return VALIDATOR.is_valid(value)
+
+
+def test_what_the_program_wrote_and_the_samples_fit_the_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    written = json.loads((WRITTEN / "canary.json").read_text("utf-8"))
+    nothing_ran = canary_json([], [reason("INVALID", "arms", "", "candidate: cannot be loaded: no file")])
+    for value in (written, full_canary(), canary_json([case()]), nothing_ran):
+        assert [error.message for error in VALIDATOR.iter_errors(value)] == []
+
+
+def test_words_of_the_schema_are_those_of_the_record_and_of_this_reader():
+    words = {name: part["enum"] for name, part in SCHEMA["$defs"].items() if "enum" in part}
+    assert words["record_verdict"] == RECORD_SCHEMA["$defs"]["verdict"]["enum"] == list(RECORD_VERDICTS)
+    assert words["verdict"] == list(VERDICTS)
+    assert words["change"] == list(CHANGES)
+    assert words["outcome"] == list(OUTCOMES)
+    assert SCHEMA["$defs"]["reason"]["properties"]["kind"]["enum"] == list(KINDS)
+    assert SCHEMA["$defs"]["pair"]["properties"]["metric"]["enum"] == list(METRICS)
+
+
+def objects_of(part, name="canary"):
+    """Of a schema: (name, properties, those required) of every object with fields, each of which is strict."""
+    if isinstance(part, list):
+        for i, one in enumerate(part):
+            yield from objects_of(one, f"{name}[{i}]")
+    elif isinstance(part, dict):
+        if "properties" in part and part.get("type") == "object":
+            assert part["additionalProperties"] is False, name
+            yield name, set(part["properties"]), set(part["required"])
+        for key, one in part.items():
+            yield from objects_of(one, f"{name}.{key}")
+
+
+def test_every_field_is_asked_for_but_the_lines_that_replay_a_reason():
+    objects = {name: (fields, required) for name, fields, required in objects_of(SCHEMA)}
+    optional = {name: fields - required for name, (fields, required) in objects.items() if fields != required}
+    assert optional == {"canary.$defs.reason": {"repro"}}
+    written = json.loads((WRITTEN / "canary.json").read_text("utf-8"))
+    assert objects["canary"][0] == set(written) == set(full_canary())
+
+
+def places_of(value, path=()):
+    yield path
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places_of(one, (*path, key))
+
+
+def changed(document, path, change):
+    """A copy in which `change` was done to what holds the last key of `path`."""
+    value = copy.deepcopy(document)
+    change(reached(value, path[:-1]), path[-1])
+    return value
+
+
+def reached(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+def shown(path):
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+
+
+def hostile_variants(document):
+    """(value, what a refusal of it names) of a document in which one thing is other than it was."""
+    wrong = (None, True, "nan", -1, 1.5, [])
+    for path in places_of(document):
+        if not path:
+            continue
+        for one in wrong:
+            yield changed(document, path, lambda holder, key, one=one: holder.__setitem__(key, one)), shown(path)
+        if isinstance(path[-1], str):
+            missing = ": ".join(filter(None, (shown(path[:-1]), f"'{path[-1]}' is missing")))
+            yield changed(document, path, lambda holder, key: holder.pop(key)), missing
+        if isinstance(path[-1], str) and path[-1] == next(iter(reached(document, path[:-1]))):  # once of each object
+            yield changed(document, path, lambda holder, _: holder.update({"more\n": 1})), "more\\n"
+
+
+def test_whatever_the_schema_refuses_the_reader_refuses_by_file_and_field(tmp_path):
+    seen = set()
+    small = json.loads(json.dumps(full_canary()))  # in which no two places are one object
+    for part in (small, small["latency"]):  # one of each is enough
+        part["cases"] = part["cases"][:1]
+    small["kernels"], small["reasons"] = small["kernels"][:1], small["reasons"][:1]
+    small["kernels"][0] |= {"planned": 1, "cases": {"newly wrong": 1}}
+    for one in ("pin", "candidate"):
+        small[one]["set"]["files"], small[one]["loaded"] = small[one]["set"]["files"][:1], small[one]["loaded"][:1]
+    read_canary(write_canary(tmp_path, small))
+    for value, names in hostile_variants(small):
+        if fits(value):
+            continue
+        said_so = refusal(write_canary(tmp_path, value))
+        names = names if not names.startswith("schema.major") else "schema"  # which comes before all others
+        assert said_so.startswith(f"{tmp_path / 'canary.json'}: "), said_so
+        assert names in said_so, said_so
+        seen.add(names)
+    for one in (
+        "'out_of_time' is missing",
+        "cases[0]: 'moved' is missing",
+        "more\\n",
+        "latency.cases[0].pairs[0].p_slower",
+        "candidate.set.expected",
+        "reasons[0].repro",
+        "kernels[0].cases.newly wrong",
+        "first_calls[0].processes",
+        "environment_label.state",
+    ):
+        assert one in seen
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("verdict",), "PASS"),
+        (("cases", 0, "pin"), "fine"),
+        (("cases", 0, "kernel_id"), "gemm"),
+        (("kernels", 0, "cases"), {"gone": 1}),
+        (("kernels", 0, "cases"), {"same": 0}),
+        (("kernels", 0, "bits_moved"), -1),
+        (("latency", "cases", 0, "pairs", 0, "outcome"), "slower"),
+        (("latency", "cases", 0, "pairs"), []),
+        (("latency", "exit_code"), 4),
+        (("latency", "schema"), {"major": 2, "minor": 0}),
+        (("first_calls", 0, "pin_us"), 0),
+        (("reasons", 0, "kind"), "others"),
+        (("asked", "tier"), "all"),
+    ],
+)
+def test_words_and_numbers_that_cannot_be_fit_neither(tmp_path, path, value):
+    told = changed(full_canary(), path, lambda holder, key: holder.__setitem__(key, value))
+    assert not fits(told)
+    assert shown(path) in refusal(write_canary(tmp_path, told))
+
+
+def test_what_a_newer_minor_schema_adds_is_ignored(tmp_path):
+    assert json.loads((WRITTEN / "canary.json").read_text("utf-8"))["schema"]["minor"] == MINOR
+    newer = full_canary(schema={"major": 1, "minor": MINOR + 1}, more=1)
+    assert "more" not in read_canary(write_canary(tmp_path, newer)).told
+    assert "canary.json: 'more' is unknown" in refusal(write_canary(tmp_path, full_canary(more=1)))
+    told = canary_json([case(more=1)])
+    assert "canary.json: cases[0]: 'more' is unknown" in refusal(write_canary(tmp_path, told))
 
 
 def test_the_verdict_and_its_reasons_come_first(tmp_path):
@@ -131,10 +285,10 @@ def test_one_of_which_nothing_ran_has_a_page(tmp_path):
 def test_hostile_text_stays_text(tmp_path):
     told = full_canary(library=HOSTILE)
     for one in told["reasons"]:
-        one["text"] = one["what"] = one["kind"] = HOSTILE
+        one["text"] = one["what"] = one["kernel"] = HOSTILE
     told["candidate"]["set"]["version"] = told["candidate"]["repro"] = HOSTILE
     told["environment"][HOSTILE] = HOSTILE
-    told["cases"][1]["selection"] = told["cases"][2]["pin"] = HOSTILE
+    told["cases"][1]["selection"] = told["latency"]["cases"][0]["pairs"][0]["note"] = HOSTILE
     told["asked"]["filters"] = [HOSTILE]
     page = Page(page_of(write_canary(tmp_path, told)))
     assert page.problems == []
@@ -147,14 +301,18 @@ def test_hostile_text_stays_text(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"verdict": "PASS"}, "verdict: none of REJECT"),
+        ({"verdict": "PASS"}, "verdict: 'PASS' is not one of REJECT, "),
         ({"verdict": "PROMOTE", "exit_code": 0}, "verdict: PROMOTE, but its reasons ask for REJECT"),
         ({"exit_code": 0}, "exit_code: 0 is not that of REJECT"),
         ({"cases": [case(change="newly wrong")]}, "kernels: gemm/openblas has 2 cases planned, and 1"),
-        ({"cases": [case(change="gone")]}, "cases[0].change: none of"),
+        ({"cases": [case(change="gone")]}, "cases[0].change: 'gone' is not one of newly wrong, "),
         ({"schema": {"major": 9, "minor": 0}}, "schema 9 cannot be read by this program"),
-        ({"latency": {}}, "latency: 'cases' is missing"),
+        ({"latency": {}}, "latency: 'schema' is missing"),
+        ({"latency": latency((GEMM + " warm", "pass", 0.0)) | {"more": 1}}, "latency: 'more' is unknown"),
+        ({"latency": latency(*[(GEMM + " warm", "pass", 0.0)] * 2)}, f"latency.cases[1].case: '{GEMM} warm' twice"),
         ({"kernels": 3}, "kernels: not an array"),
+        ({"judged_seconds": 10**400}, "judged_seconds: out of range"),
+        ({"environment": {"a\nb": 3}}, "environment.a\\nb: not a string"),
     ],
 )
 def test_what_does_not_fit_is_one_line_that_names_the_field(tmp_path, change, says):
