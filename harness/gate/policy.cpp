@@ -36,7 +36,7 @@ Verdict excusable_verdict(TomlTable& table) {
 
 KnownIssue read_known_issue(TomlTable table) {
   KnownIssue issue;
-  table.allow({"kernel", "verdict", "reason", "owner", "expires", "libraries", "processor_lacks"});
+  table.allow({"kernel", "verdict", "reason", "owner", "expires", "libraries", "processor_lacks", "isa"});
   issue.kernel = table.text("kernel");
   if (issue.kernel.find('/') == std::string::npos) {
     table.fail("kernel", "'" + issue.kernel + "' is no glob over kernel ids; one looks like gemm/simd:*dtype=f16*");
@@ -52,6 +52,7 @@ KnownIssue read_known_issue(TomlTable table) {
       table.fail("libraries", "'" + library + "' is no library and version; one looks like libdnnl 3.9");
     }
   }
+  if (table.has("isa")) issue.isa = table.words("isa");
   if (table.has("processor_lacks")) issue.processor_lacks = table.words("processor_lacks");
   for (const std::string& set : issue.processor_lacks) {
     if (!is_instruction_set(set)) {
@@ -192,6 +193,13 @@ std::string why_another(const KnownIssue& issue, const std::vector<LoadedLibrary
   for (const std::string& set : issue.processor_lacks) {
     if (present == "unknown") return "it is not known whether the processor has " + set;
     if ((" " + present + " ").find(" " + set + " ") != std::string::npos) return "the processor has " + set;
+  }
+  if (!issue.isa.empty()) {
+    const auto chosen = record.selection.find("isa");
+    if (chosen == record.selection.end()) return "its selection names no isa";
+    if (std::find(issue.isa.begin(), issue.isa.end(), chosen->second) == issue.isa.end()) {
+      return "the library chose " + chosen->second;
+    }
   }
   const std::vector<LoadedLibrary> loaded =
       issue.libraries.empty() ? std::vector<LoadedLibrary>{} : libraries_of(record, brought);

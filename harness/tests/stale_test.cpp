@@ -246,6 +246,17 @@ TEST(KnownIssueLibraries, AreOfAVersionOrABuild) {
   EXPECT_NE(why({"libcudnn 9.15.0"}), "");
 }
 
+TEST(KnownIssueIsa, IsWhatTheLibraryChose) {
+  KnownIssue issue{"g/k:*", Verdict::wrong, "r", "o", day(2027, 1, 1)};
+  issue.isa = {"Prescott", "Nehalem"};
+  Record record = passed();
+  EXPECT_EQ(why_another(issue, {}, record, {}), "its selection names no isa");
+  record.selection["isa"] = "Haswell";
+  EXPECT_EQ(why_another(issue, {}, record, {}), "the library chose Haswell");
+  record.selection["isa"] = "Nehalem";
+  EXPECT_EQ(why_another(issue, {}, record, {}), "");
+}
+
 // ---- growth ----
 
 Record taking(int registers, int local, int shared, uint64_t workspace, const std::string& id = kCase) {
