@@ -2,15 +2,19 @@
 // what the first bad one does to which shape and kernel, from its own canary. Each is a run of this program, in a
 // folder of its own below the bisection's; those that are there already are not run again.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/canary_sets.h"
+#include "cli/canary_side.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/paths.h"
+#include "cli/resume.h"
 #include "core/error.h"
 #include "gate/canary_report.h"
 #include "gate/library_bisection.h"
@@ -23,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kPromote = 0, kReject = 1, kHold = 2, kInvalid = 3;
+constexpr int kPromote = 0, kReject = 1, kHold = 2, kInvalid = 3, kUsage = 4;
 constexpr size_t kReasonsTold = 5;
 
 // Words that name just that version, as --candidate takes them.
@@ -36,7 +40,7 @@ std::vector<std::string> passed_on(const std::vector<std::string>& argv) {
   for (size_t i = 0; i < argv.size(); ++i) {
     const std::string flag = argv[i].substr(0, argv[i].find('='));
     if (std::ranges::find(own, flag) == own.end()) {
-      if (argv[i] != "--json") rest.push_back(argv[i]);
+      rest.push_back(argv[i]);
     } else if (flag == argv[i]) {
       ++i;  // its value is the next word
     }
@@ -44,6 +48,9 @@ std::vector<std::string> passed_on(const std::vector<std::string>& argv) {
   return rest;
 }
 
+struct Stopped {};  // by a signal
+
+// The canary that is asked of each version, in a folder of its own below `folder`.
 class Canaries {
  public:
   Canaries(const Options& options, fs::path folder, LibraryVersion pin)
@@ -51,21 +58,34 @@ class Canaries {
 
   fs::path folder_of(const LibraryVersion& version) const { return folder_ / version.version; }
 
+  // What cannot be asked of any version is told before one is judged.
+  void require_askable(const LibraryVersion& version) {
+    const Options options = parse_options(words_for(version));
+    const CanarySetting setting = canary_setting(options);
+    const CanarySets sets = canary_sets(options);
+    if (!sets.broken.empty()) return;  // which its canary will say
+    CanarySide pin(setting, "pin", sets.pin, sets.modules, sets.recipe);
+    if (pin.broken().empty()) now_ = pin.run();
+  }
+
   // Its exit code.
   int judge(const LibraryVersion& version) {
     const fs::path out = folder_of(version);
-    if (const auto known = verdict_in(out)) return *known;
+    const std::vector<std::string> words = words_for(version);
+    const bool has_begun = fs::exists(out / "pin" / "run.json");
+    if (has_begun) require_same_question(out, words);
+    if (const auto known = verdict_in(out); known && has_begun) {
+      return *known;
+    } else if (known && *known != kInvalid) {
+      refuse(out, "a verdict without the runs that it is of");
+    }  // of one that nothing could be loaded for nothing is known: it is asked again
     std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
-    command.insert(command.end(), argv_.begin(), argv_.end());
-    command.insert(command.end(), {"--pin", words_of(pin_), "--candidate", words_of(version)});
-    const bool goes_on = fs::exists(out / "pin" / "run.json");
-    command.insert(command.end(), {goes_on ? "--resume" : "--out", out.string()});
+    command.insert(command.end(), words.begin(), words.end());
+    command.insert(command.end(), {has_begun ? "--resume" : "--out", out.string()});
     const ProgramEnd end = run_program(command);
-    if (interrupt_signal() != 0 || end.status >= 128) {
-      throw Error("--bisect: stopped; the same command with --out " + shell_quoted(folder_.string()) + " goes on");
-    }
+    if (interrupt_signal() != 0) throw Stopped();
     const auto verdict = verdict_in(out);
-    if (!verdict) throw Error("--bisect: the canary of " + text_of(version) + " failed:\n" + end.output);
+    if (!verdict) fail_as(version, end);
     return *verdict;
   }
 
@@ -74,14 +94,52 @@ class Canaries {
   }
 
  private:
+  std::vector<std::string> words_for(const LibraryVersion& version) const {
+    std::vector<std::string> words = argv_;
+    words.insert(words.end(), {"--pin", words_of(pin_), "--candidate", words_of(version)});
+    return words;
+  }
+
+  [[noreturn]] static void refuse(const fs::path& out, const std::string& what) {
+    throw UsageError("--bisect: " + out.string() + " holds " + what + "; give another --out");
+  }
+
+  // A verdict is of the words that asked for it, and of the kernels and the machine as they were.
+  void require_same_question(const fs::path& out, const std::vector<std::string>& words) const {
+    const Run before = read_run(out / "pin");
+    if (const std::vector<std::string> asked = question(before.asked.argv); asked != words) {
+      refuse(out, fmt::format("the canary of another question, '{}'", fmt::join(asked, " ")));
+    }
+    if (!now_) return;
+    std::string why = why_other(before, *now_);
+    if (why.empty() && before.kernels.size() != now_->kernels.size()) why = "there are other kernels";
+    if (!why.empty()) refuse(out, "a canary of another build or machine: " + why);
+  }
+
   static std::optional<int> verdict_in(const fs::path& out) {
     if (!fs::exists(out / kCanaryFile)) return std::nullopt;
-    return json::parse(read_whole(out / kCanaryFile)).at("exit_code").get<int>();
+    try {
+      return json::parse(read_whole(out / kCanaryFile)).at("exit_code").get<int>();
+    } catch (const json::exception&) {
+      refuse(out, std::string("a ") + kCanaryFile + " that is none");
+    }
+  }
+
+  // A canary that came to no verdict says why in its last line; the bisection says and ends as it did.
+  [[noreturn]] static void fail_as(const LibraryVersion& version, const ProgramEnd& end) {
+    constexpr std::string_view kPrefix = "assay: ";
+    std::string line = end.output.substr(0, end.output.find_last_not_of('\n') + 1);
+    line = line.substr(line.rfind('\n') + 1);
+    const std::string why = line.starts_with(kPrefix) ? line.substr(kPrefix.size()) : line;
+    if (end.status == kInvalid) throw Invalid(why);
+    if (end.status == kUsage && !why.starts_with("internal error")) throw UsageError(why);
+    throw Error(fmt::format("the canary of {} ended with {}: {}", text_of(version), end.status, line));
   }
 
   std::vector<std::string> argv_;
   fs::path folder_;
   LibraryVersion pin_;
+  std::optional<Run> now_;  // the kernels and the machine; none where the libraries of the ends cannot be loaded
 };
 
 std::string word_of_code(int code) {
@@ -101,23 +159,11 @@ void tell_reasons(const json& canary, int code) {
   }
 }
 
-}  // namespace
-
-int bisect_command(const Options& options) {
-  note_interrupts();
-  if (options.library.empty()) throw UsageError("canary --bisect: which library? name a recipe of ci/libraries");
-  if (!options.pin.empty() || !options.candidate.empty()) {
-    throw UsageError("--bisect " + options.bisect + ": names both ends; leave --pin and --candidate out");
-  }
-  std::vector<std::string> notes;
-  const LibraryRecipe recipe = find_recipe(source_root(options), options.library);
-  const std::vector<LibraryVersion> versions = versions_between(library_place(options), recipe, options.bisect, notes);
-  for (const std::string& note : notes) fmt::print(stderr, "assay: {}\n", note);
-  const fs::path folder =
-      options.out.empty() ? fresh_folder(source_root(options), "bisect-", "-" + options.library) : options.out;
-  fmt::print("bisection: {} of {} versions, in {}\n", options.library, versions.size(), folder.string());
-
+int find_first(const Options& options, const std::vector<LibraryVersion>& versions, const fs::path& folder) {
   Canaries canaries(options, folder, versions.front());
+  canaries.require_askable(versions.back());
+  fmt::print("bisection: {} of {} versions, in {}\n", options.library, versions.size(), folder.string());
+  std::fflush(stdout);
   // The last version is judged before all others, and its verdict is the one that is looked for.
   const int sought = canaries.judge(versions.back());
   if (sought == kInvalid) {
@@ -128,16 +174,42 @@ int bisect_command(const Options& options) {
     if (version.version == versions.front().version) return Judged::good;  // it is what all are held against
     const int code = canaries.judge(version);
     fmt::print("  {:<28} {}\n", text_of(version), word_of_code(code));
+    std::fflush(stdout);
     if (code == kReject || (code == sought && code != kPromote)) return Judged::bad;
     return code == kPromote || (code == kHold && sought == kReject) ? Judged::good : Judged::unknown;
   });
-  fmt::print("first {}: {}; last without: {}\n", word_of_code(sought), text_of(*found.first_bad),
+  if (!found.first_bad) {
+    fmt::print("nothing to find: the canary of {} against {} says {}\n", text_of(versions.back()),
+               text_of(versions.front()), word_of_code(sought));
+    return 0;
+  }
+  const int first = canaries.judge(*found.first_bad);
+  fmt::print("first {}: {}; last without: {}\n", word_of_code(first), text_of(*found.first_bad),
              text_of(*found.last_good));
   for (const LibraryVersion& one : found.between) {
     fmt::print("  not known of {}, which comes before it\n", text_of(one));
   }
-  tell_reasons(canaries.canary_of(*found.first_bad), canaries.judge(*found.first_bad));
+  tell_reasons(canaries.canary_of(*found.first_bad), first);
   return 0;
+}
+
+}  // namespace
+
+int bisect_command(const Options& options) {
+  note_interrupts();
+  if (options.library.empty()) throw UsageError("canary --bisect: which library? name a recipe of ci/libraries");
+  std::vector<std::string> notes;
+  const LibraryRecipe recipe = find_recipe(source_root(options), options.library);
+  const std::vector<LibraryVersion> versions = versions_between(library_place(options), recipe, options.bisect, notes);
+  for (const std::string& note : notes) fmt::print(stderr, "assay: {}\n", note);
+  const fs::path folder =
+      options.out.empty() ? fresh_folder(source_root(options), "bisect-", "-" + options.library) : options.out;
+  try {
+    return find_first(options, versions, folder);
+  } catch (const Stopped&) {
+    fmt::print(stderr, "assay: stopped; the same command with --out {} goes on\n", shell_quoted(folder.string()));
+    return 128 + interrupt_signal();
+  }
 }
 
 }  // namespace assay

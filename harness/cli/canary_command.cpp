@@ -19,6 +19,8 @@
 #include "gate/canary_latency.h"
 #include "gate/canary_report.h"
 #include "gate/canary_run.h"
+#include "gate/filter.h"
+#include "gate/findings.h"
 #include "gate/pin.h"
 #include "gate/program.h"
 #include "record/verdict.h"
@@ -27,22 +29,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-
-CanarySetting set_up(const Options& options) {
-  if (options.library.empty())
-    throw UsageError("canary: which library? name a recipe of ci/libraries, such as openblas");
-  if (options.candidate.empty())
-    throw UsageError("--candidate: is missing; give a version of 'assay canary " + options.library + " --list'");
-  Trees trees = find_trees(options);
-  Policy policy = read_policy(trees.policy());
-  if (!policy.canary || !policy.latency) {
-    throw UsageError((policy.folder / "policy.toml").string() + ": canary: is missing; give the table [canary]");
-  }
-  policy.known_issues.clear();
-  OpRegistry ops = make_op_registry();
-  std::vector<BenchCase> bench = read_bench(trees.policy(), ops);
-  return {options, std::move(trees), std::move(policy), std::move(ops), std::move(bench)};
-}
 
 // The label of the machine without the library that is moved: its builds are what the two sides prove.
 PinLabel label_without(const Run& run, const LibrarySet& set, const fs::path& pins) {
@@ -69,6 +55,26 @@ std::vector<std::string> parts_asked(const Options& options) {
   return parts;
 }
 
+// Kernels that the tree lists as computing with the library, among those that were asked for, and that no module of the
+// build has. Of modules that were named one by one the others are not missing: parts_asked() tells them.
+std::vector<std::string> not_built(const CanarySetting& setting, const LibraryRecipe& recipe,
+                                   const std::vector<KernelInfo>& built) {
+  std::vector<std::string> missing;
+  if (!judges_own_modules(setting.options)) return missing;
+  std::vector<Filter> filters;
+  for (const std::string& text : setting.options.filters) filters.emplace_back(text, setting.ops, built);
+  for (const std::string& name : registered_kernels(setting.trees.root)) {
+    KernelInfo kernel;
+    kernel.op = name.substr(0, name.find('/'));
+    kernel.name = name.substr(name.find('/') + 1);
+    const auto is_it = [&](const KernelInfo& other) { return other.op == kernel.op && other.name == kernel.name; };
+    if (!recipe.concerns(kernel.op, kernel.name) || std::ranges::any_of(built, is_it)) continue;
+    const auto matches = [&](const Filter& filter) { return filter.matches_kernel(kernel); };
+    if (filters.empty() || std::ranges::any_of(filters, matches)) missing.push_back(name);
+  }
+  return missing;
+}
+
 // One canary: its sides, its folder, and what is known so far.
 class CanaryRun {
  public:
@@ -86,6 +92,7 @@ class CanaryRun {
   bool judge() {
     if (!evidence_.not_as_asked.empty()) return true;
     require_one_plan();
+    evidence_.not_built = not_built(setting_, sets_.recipe, pin().loaded().kernels);
     Run& run = pin().run();
     run.pin = label_without(run, pin().set(), setting_.trees.pins());
     candidate().run().pin = run.pin;
@@ -251,7 +258,7 @@ int canary_command(const Options& given) {
     throw UsageError("--resume " + given.resume.string() +
                      ": holds no canary (no pin/run.json); give the folder of one");
   }
-  const CanarySetting setting = set_up(goes_on ? resumed(given, given.resume / "pin") : given);
+  const CanarySetting setting = canary_setting(goes_on ? resumed(given, given.resume / "pin") : given);
   const Options& options = setting.options;
   const fs::path folder = !options.resume.empty() ? options.resume
                           : !options.out.empty()  ? options.out

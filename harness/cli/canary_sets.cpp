@@ -24,7 +24,9 @@ LibrarySet set_of(const Options& options, const std::string& recipe, const std::
   return set;
 }
 
+// What is no module is let through, so that loading it says so.
 bool needs(const fs::path& module, const std::string& soname) {
+  if (code_hash_of(module).empty()) return true;
   const std::vector<std::string> names = needed_by(module);
   return std::ranges::find(names, soname) != names.end();
 }

@@ -16,6 +16,22 @@ namespace assay {
 
 namespace fs = std::filesystem;
 
+CanarySetting canary_setting(const Options& options) {
+  if (options.library.empty())
+    throw UsageError("canary: which library? name a recipe of ci/libraries, such as openblas");
+  if (options.candidate.empty())
+    throw UsageError("--candidate: is missing; give a version of 'assay canary " + options.library + " --list'");
+  Trees trees = find_trees(options);
+  Policy policy = read_policy(trees.policy());
+  if (!policy.canary || !policy.latency) {
+    throw UsageError((policy.folder / "policy.toml").string() + ": canary: is missing; give the table [canary]");
+  }
+  policy.known_issues.clear();
+  OpRegistry ops = make_op_registry();
+  std::vector<BenchCase> bench = read_bench(trees.policy(), ops);
+  return {options, std::move(trees), std::move(policy), std::move(ops), std::move(bench)};
+}
+
 CanarySide::CanarySide(const CanarySetting& setting, std::string name, LibrarySet set,
                        const std::vector<fs::path>& modules, const LibraryRecipe& recipe)
     : setting_(&setting), name_(std::move(name)), set_(std::move(set)) {
@@ -26,7 +42,9 @@ CanarySide::CanarySide(const CanarySetting& setting, std::string name, LibrarySe
     return;
   }
   if (!loaded_.broken.empty()) {
-    broken_ = name_ + ": cannot be loaded: " + loaded_.broken.front();
+    const size_t more = loaded_.broken.size() - 1;
+    broken_ = name_ + ": cannot be loaded: " + loaded_.broken.front() +
+              (more == 0 ? "" : ", and " + std::to_string(more) + " more modules");
     return;
   }
   if (const std::string why = violation(set_, loaded_.libraries); !why.empty()) {

@@ -28,6 +28,9 @@ struct CanarySetting {
   std::vector<BenchCase> bench;
 };
 
+// Throws UsageError for what no canary can be asked.
+CanarySetting canary_setting(const Options& options);
+
 class CanarySide {
  public:
   // Loads the modules under the set. Where that cannot be done broken() says why, and nothing else is of use.

@@ -29,6 +29,7 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
     arguments += " --library " + shell_quoted(options.library_version);
     if (!options.coretype.empty()) arguments += " --coretype " + shell_quoted(options.coretype);
   }
+  if (!options.root.empty()) arguments += " --root " + shell_quoted(options.root.string());
   if (!options.base.empty()) arguments += " --base " + shell_quoted(options.base);
   if (options.approve_findings) arguments += " --approve-findings";
   return arguments;

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "check/sanitizer_log.h"
 #include "core/error.h"
@@ -93,10 +94,30 @@ std::vector<std::string> command_names(const CLI::App& app) {
                    (deepest == &app ? "" : deepest->get_name() + " ") + "--help'");
 }
 
+// A flag without its value, most often an unset variable of the shell: it must not be as if nothing had been asked.
+[[noreturn]] void refuse_empty(const std::string& name) {
+  throw UsageError(name + ": is empty; give it a value, or leave it out");
+}
+
+// `--flag=` would take the next word for its value.
+void require_values(const std::vector<std::string>& arguments) {
+  for (const std::string& word : arguments) {
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) refuse_empty(word.substr(0, word.size() - 1));
+  }
+}
+
+void require_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() > 0 && std::ranges::count(option->results(), std::string()) > 0) {
+      refuse_empty(option->get_name());
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands()) require_values(*command);
+}
+
 // Drawn cases are of no tier and no part of a whole.
 void require_fuzz_alone(const CLI::App& check, const Options& o) {
   if (o.fuzz.empty()) {
-    if (check.count("--fuzz") > 0) parse_fuzz_budget("");
     if (o.seed) throw UsageError("--seed: is of drawn cases; add --fuzz 60s, or use --reseed for listed ones");
     return;
   }
@@ -106,6 +127,23 @@ void require_fuzz_alone(const CLI::App& check, const Options& o) {
     throw UsageError("--fuzz: draws its own cases; leave " + std::string(flag) +
                      " out, and give runs beside each other another --seed each");
   }
+}
+
+// A flag of canary that asks another question than for a verdict, and those that say nothing beside it.
+void refuse_beside(const CLI::App& canary, const std::string& question, const std::vector<std::string>& others) {
+  if (canary.count(question) == 0) return;
+  for (const std::string& other : others) {
+    if (other == question || canary.count(other) == 0) continue;
+    throw UsageError("canary: " + question + " and " + other + " do not fit together; leave one of them out");
+  }
+}
+
+void require_one_question(const CLI::App& canary) {
+  refuse_beside(canary, "--bisect", {"--list", "--resume", "--promote", "--pin", "--candidate", "--json"});
+  refuse_beside(canary, "--list", {"--resume", "--promote", "--pin", "--candidate", "--json"});
+  std::vector<std::string> judging = flag_names(canary);
+  std::erase_if(judging, [](const std::string& flag) { return flag == "--root" || flag == "--help"; });
+  refuse_beside(canary, "--promote", judging);
 }
 
 }  // namespace
@@ -246,9 +284,12 @@ Options parse_options(const std::vector<std::string>& arguments) {
   canary->add_option("--pin", o.pin, "version that it is judged against, or a folder; default what is installed");
   canary->add_flag("--list", o.list_versions, "print the versions that its sources give, and no more");
   canary->add_option("--promote", o.promote,
-                     "folder of a canary that said PROMOTE: its candidate becomes the pin, as a diff to review");
-  canary->add_option("--bisect", o.bisect,
-                     "A..B: the first version between the two, of one source, with the verdict that B has against A");
+                     "folder of a canary that said PROMOTE: its candidate becomes the pin, as a diff to review; exit 0 "
+                     "when it is, 4 when it cannot be");
+  canary->add_option(
+      "--bisect", o.bisect,
+      "A..B: the first version between the two, of one source, with the verdict that B has against A; exit 0 when "
+      "answered, by 'nothing to find' too, 3 when B's verdict is INVALID");
   canary->add_option("--out", o.out, "new folder of the canary; default runs/canary-<time>-<library>");
   canary->add_option("--resume", o.resume, "continue that canary as it was asked; repeats nothing recorded");
   canary->add_flag("--no-latency", o.no_latency, "correctness alone");
@@ -276,6 +317,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     sub->add_option("--db", o.database, "sqlite:///FILE or postgresql://...; default runs/history.sqlite of the tree");
   }
 
+  require_values(arguments);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);
@@ -286,6 +328,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& e) {
     refuse(app, e.what(), arguments);
   }
+  require_values(app);
   o.argv = arguments;
   o.command = app.get_subcommands()[0]->get_name();
   for (const CLI::App* parent : {golden, env, history}) {
@@ -294,6 +337,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   o.tier = tier_named(o.command == "selftest" ? texts.selftest_tier : texts.tier);
   if (!o.shard_text.empty()) o.shard = parse_shard(o.shard_text);
   if (o.command == "check") require_fuzz_alone(*check, o);
+  if (o.command == "canary") require_one_question(*canary);
   const Device device = device_named(o.device);  // a word that is none is told at once
   if (!o.sanitizer.empty()) sanitizer_named(o.sanitizer);
   if (!o.sanitizer.empty() && device != Device::cuda) {

@@ -68,6 +68,9 @@ int promote_command(const Options& options) {
   LibrarySet from, to;
   std::string platform;
   try {
+    if (const std::string library = canary.at("library"); !options.library.empty() && options.library != library) {
+      refuse(options.promote, "is a canary of " + library + ", not of " + options.library + "; leave the name out");
+    }
     require_promotable(options.promote, canary);
     from = library_set_from_json(canary.at("pin").at("set"));
     to = library_set_from_json(canary.at("candidate").at("set"));

@@ -18,7 +18,8 @@ std::string joined(const std::vector<std::string>& words) {
   return all;
 }
 
-// The arguments without those that say where the run is and how it is told.
+}  // namespace
+
 std::vector<std::string> question(const std::vector<std::string>& argv) {
   std::vector<std::string> rest;
   for (size_t i = 0; i < argv.size(); ++i) {
@@ -30,8 +31,6 @@ std::vector<std::string> question(const std::vector<std::string>& argv) {
   }
   return rest;
 }
-
-}  // namespace
 
 Options resumed(const Options& options) { return resumed(options, options.resume); }
 
@@ -61,22 +60,25 @@ bool never_began(const fs::path& run) {
                    "run, or start one with --out and a new folder");
 }
 
-void require_same(const Run& before, const Run& now) {
+std::string why_other(const Run& before, const Run& now) {
   for (const KernelEntry& old : before.kernels) {
     const auto is_it = [&](const KernelEntry& kernel) { return kernel.op == old.op && kernel.name == old.name; };
     const auto kernel = std::find_if(now.kernels.begin(), now.kernels.end(), is_it);
     const std::string name = old.op + "/" + old.name;
     if (kernel == now.kernels.end() || kernel->module_hash != old.module_hash) {
-      throw UsageError("--resume: kernel " + name + " has changed since; start a new run");
+      return "kernel " + name + " has changed since";
     }
     if (kernel->platform != old.platform) {
-      throw UsageError("--resume: the run of kernel " + name + " is of platform " + old.platform + ", this is " +
-                       kernel->platform + "; start a new run");
+      return "the run of kernel " + name + " is of platform " + old.platform + ", this is " + kernel->platform;
     }
   }
   const std::vector<std::string> changes = environment_changes(before, now);
-  if (!changes.empty())
-    throw UsageError("--resume: the environment is another: " + changes.front() + "; start a new run");
+  return changes.empty() ? "" : "the environment is another: " + changes.front();
+}
+
+void require_same(const Run& before, const Run& now) {
+  const std::string why = why_other(before, now);
+  if (!why.empty()) throw UsageError("--resume: " + why + "; start a new run");
 }
 
 }  // namespace assay

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "cli/options.h"
 #include "record/run_json.h"
@@ -14,12 +16,16 @@ Options resumed(const Options& options);
 // Of a canary, whose sides are runs: `run` is one of theirs.
 Options resumed(const Options& options, const std::filesystem::path& run);
 
+// The arguments without those that say where a run is and how it is told.
+std::vector<std::string> question(const std::vector<std::string>& argv);
+
 // Killed before run.json was there: nothing was recorded, and the run begins again in its folder. Throws UsageError for
 // a folder that holds something else and no run.
 bool never_began(const std::filesystem::path& run);
 
 // A run goes on only with the code and libraries it began with, and where it began: its records would otherwise speak
-// of two programs or two machines. Throws UsageError.
+// of two programs or two machines. why_other() tells what differs, in one line, or nothing. Throws UsageError.
+std::string why_other(const Run& before, const Run& now);
 void require_same(const Run& before, const Run& now);
 
 }  // namespace assay

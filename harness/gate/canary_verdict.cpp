@@ -1,6 +1,7 @@
 #include "gate/canary_verdict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -75,6 +76,7 @@ class Canary {
 
   CanaryResult judge() {
     judge_arms();
+    judge_coverage();
     judge_cases();
     judge_fingerprints();
     if (evidence_.latency) {
@@ -106,6 +108,14 @@ class Canary {
       add({CanaryVerdict::promote, "note", "", "",
            "pin and candidate are the same build, by build-id, loaded from two paths"});
     }
+  }
+
+  void judge_coverage() {
+    if (evidence_.not_built.empty()) return;
+    add({CanaryVerdict::hold, "coverage", "", "",
+         fmt::format(
+             "{} kernels that compute with it have no module, and none of their cases was judged; build them: {}",
+             evidence_.not_built.size(), fmt::join(evidence_.not_built, ", "))});
   }
 
   void judge_cases() {

@@ -94,6 +94,7 @@ struct CanarySeen {
 struct CanaryEvidence {
   std::vector<std::string> planned;  // kernel ids
   CanarySeen pin, candidate;
+  std::vector<std::string> not_built;     // op/kernel that compute with the library here, and have no module
   std::vector<std::string> not_as_asked;  // what contradicts the arms, a line each; not empty: INVALID
   bool same_build = false;                // the candidate is the pin's build under another path
   std::optional<Comparison> latency;      // pin as base, candidate as change; none: was not asked for

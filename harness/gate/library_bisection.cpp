@@ -21,6 +21,8 @@ std::optional<size_t> next_of(const std::vector<std::optional<Judged>>& known, s
   return best;
 }
 
+bool has_order(const std::string& kind) { return kind == "debian" || kind == "wheel"; }
+
 }  // namespace
 
 std::vector<LibraryVersion> versions_between(const LibraryPlace& place, const LibraryRecipe& recipe,
@@ -33,10 +35,12 @@ std::vector<LibraryVersion> versions_between(const LibraryPlace& place, const Li
   if (first.kind == "system" && last.kind == "debian") {  // what is installed is of a suite, most often
     first = find_library_version(place, recipe, "debian:" + first.version, notes);
   }
-  const bool in_order = first.kind == "debian" || first.kind == "wheel";
-  if (first.kind != last.kind || first.source.package != last.source.package || !in_order) {
+  if (first.kind != last.kind || first.source.package != last.source.package || !has_order(first.kind)) {
+    const bool has_folder = first.kind == "folder" || last.kind == "folder";
     throw UsageError("--bisect " + words + ": " + text_of(first) + " and " + text_of(last) +
-                     " are not of one source with versions in order; name it, as in debian:" + a);
+                     " are not of one source with versions in order; " +
+                     (has_folder ? "judge a folder by itself, with --candidate or --pin FOLDER"
+                                 : "name the source of both, as in debian:A..debian:B or wheel:A..wheel:B"));
   }
   if (!is_earlier(first.version, last.version)) {
     throw UsageError("--bisect " + words + ": " + text_of(first) + " does not come before " + text_of(last));
@@ -66,8 +70,11 @@ Bisection bisect(const std::vector<LibraryVersion>& versions,
   if (ask(good) != Judged::good) {
     throw UsageError("--bisect: " + text_of(versions[good]) + ", the first, is not good; begin with an earlier one");
   }
-  if (ask(bad) != Judged::bad) {
-    throw UsageError("--bisect: " + text_of(versions[bad]) + ", the last, is not bad; there is nothing to find");
+  result.last_good = versions[good];
+  if (const Judged last = ask(bad); last == Judged::unknown) {
+    throw UsageError("--bisect: of " + text_of(versions[bad]) + ", the last, nothing is known; end with another one");
+  } else if (last == Judged::good) {
+    return result;
   }
   while (const auto next = next_of(known, good, bad)) {
     const Judged judged = ask(*next);

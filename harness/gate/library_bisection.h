@@ -19,6 +19,7 @@ struct Bisection {
     Judged judged;
   };
   std::vector<Step> steps;  // in the order they were asked
+  // Neighbours, but for those between. No first_bad: the last version is good, and there is nothing to find.
   std::optional<LibraryVersion> last_good, first_bad;
   std::vector<LibraryVersion> between;  // of which nothing is known: any of them may be the first bad one
 };
@@ -30,7 +31,7 @@ std::vector<LibraryVersion> versions_between(const LibraryPlace& place, const Li
 
 // Asks for both ends first, then halves what is between; one that is unknown gives way to its nearest neighbour. As
 // long as the ends are good and bad each answer is of a version whose neighbours decide, though badness come and go
-// between. Throws UsageError when the first is not good, or the last not bad: there is nothing to find.
+// between. Throws UsageError when the first is not good, and when nothing is known of the last.
 Bisection bisect(const std::vector<LibraryVersion>& versions,
                  const std::function<Judged(const LibraryVersion&)>& judge);
 

@@ -44,7 +44,7 @@ class CanaryCli : public ::testing::Test {
     const ProgramEnd end =
         run_program({"cc", "-O2", "-shared", "-fPIC", "-Wl,--build-id", "-Wl,-soname,libopenblas.so.0",
                      "-Wl,--no-as-needed", "-D" + what, "-D_GNU_SOURCE", "-o", (folder / "libopenblas.so.0").string(),
-                     ASSAY_SOURCE_DIR "/harness/tests/canary_plants/plant.c", (folder / "libplantedb.so.0").string()});
+                     kPlant, (folder / "libplantedb.so.0").string()});
     EXPECT_EQ(end.status, 0) << end.output;
     return folder;
   }
@@ -70,6 +70,7 @@ class CanaryCli : public ::testing::Test {
     return all;
   }
 
+  static inline const std::string kPlant = ASSAY_SOURCE_DIR "/harness/tests/canary_plants/plant.c";
   static inline const std::string kModule = (kBuild / "modules" / "gemm_openblas.so").string();
   static inline const std::vector<std::string> kFewCases{"--no-latency", "--filter",
                                                          "gemm/openblas:m=33,n=17,k=65,dtype=f32", "--filter",

@@ -237,6 +237,14 @@ TEST_F(CanaryVerdictTest, AnInvarianceThatNobodyPromisedAndIsLostIsInformation) 
   EXPECT_THAT(result.reasons, Contains(Field(&CanaryReason::text, HasSubstr("same-threads: held in 1 cases"))));
 }
 
+TEST_F(CanaryVerdictTest, KernelsThatHaveNoModuleAreCountedAndHold) {
+  evidence.not_built = {"dot/lib", "scal/lib"};
+  const CanaryResult result = judged();
+  EXPECT_EQ(result.verdict, CanaryVerdict::hold);
+  EXPECT_THAT(grave(result), ElementsAre("coverage: 2 kernels that compute with it have no module, and none of their "
+                                         "cases was judged; build them: dot/lib, scal/lib"));
+}
+
 TEST_F(CanaryVerdictTest, TheGravestComesFirst) {
   const std::string second = "gemm/lib:m=4,n=4,k=4,dtype=f32";
   evidence.planned.push_back(second);

@@ -7,6 +7,7 @@
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -79,6 +80,39 @@ TEST_F(CanaryCli, ACandidateThatCannotBeLoadedIsInvalid) {
     EXPECT_THAT(end.output, HasSubstr("candidate: cannot be loaded: "));
     EXPECT_THAT(grave(), ::testing::Contains("arms "));
   }
+}
+
+TEST_F(CanaryCli, AModuleThatIsNoneIsInvalidAndNotPassedOver) {
+  const fs::path text = scratch.path / "text.so", absent = scratch.path / "absent.so";
+  write_text(text, "no module");
+  std::vector<std::string> more = kFewCases;
+  more.insert(more.end(), {"--module", text.string(), "--module", absent.string()});
+  const ProgramEnd end = canary(installed().parent_path(), more);
+  EXPECT_EQ(end.status, 3) << end.output;
+  EXPECT_THAT(end.output,
+              AllOf(HasSubstr("pin: cannot be loaded: module " + text.string()), HasSubstr("and 1 more modules")));
+}
+
+// A build of its own, that has one of the modules which the tree lists.
+TEST_F(CanaryCli, KernelsWithoutAModuleAreCountedAndKeepItFromPromotion) {
+  const fs::path build = scratch.path / "build", same = scratch.path / "same";
+  for (const char* part : {"bin/assay", "bin/assay-judge", "bin/assay-worker", "modules/gemm_openblas.so"}) {
+    fs::create_directories((build / part).parent_path());
+    fs::copy(kBuild / part, build / part);
+  }
+  copy(same / "libopenblas.so.0", "libopenblas.so.0");
+  const auto judged = [&](const std::string& filter) {
+    fs::remove_all(out());
+    return run_program({(build / "bin/assay").string(), "canary", "openblas", "--candidate", same.string(),
+                        "--unpinned", "--no-report", "--no-latency", "--filter", filter, "--out", out().string()},
+                       {{"NO_COLOR", "1"}, {"CI", ""}});
+  };
+  const ProgramEnd part = judged("*/openblas:m=33,n=17,k=65,dtype=f32");
+  EXPECT_EQ(part.status, 2) << part.output;
+  EXPECT_THAT(part.output, HasSubstr("16 kernels that compute with it have no module"));
+  EXPECT_THAT(part.output, AllOf(HasSubstr("blas_dot/openblas"), HasSubstr("blas_trsm/openblas")));
+  EXPECT_THAT(grave(), ElementsAre("coverage "));
+  EXPECT_EQ(judged("gemm/openblas:m=33,n=17,k=65,dtype=f32").status, 0) << "the others were not asked for";
 }
 
 TEST_F(CanaryCli, WithoutAPinnedEnvironmentItIsInvalidUnlessAsked) {

@@ -16,7 +16,6 @@ using ::testing::Not;
 
 const std::string kShape = "gemm/openblas:m=33,n=17,k=65,dtype=f32";  // the one that PLANT_WRONG makes wrong
 const std::string kRecipe = "scipy-openblas32";
-const std::string kPlant = ASSAY_SOURCE_DIR "/harness/tests/canary_plants/plant.c";
 
 // One line for a person, and the exit code of what was asked wrongly.
 void expect_refused(const ProgramEnd& end, const std::string& why) {
@@ -128,6 +127,22 @@ TEST_F(LibraryCli, AWrongVersionFailsWithALineThatReplaysIt) {
   EXPECT_EQ(run_line(line).status, 0) << line;
 }
 
+TEST_F(LibraryCli, TheLineNamesTheTreeThatJudged) {
+  const fs::path root = scratch.path / "a tree";
+  for (const char* part : {"ci", "golden"}) {
+    fs::create_directories(root);
+    fs::copy(fs::path(ASSAY_SOURCE_DIR) / part, root / part, fs::copy_options::recursive);
+  }
+  publish("9.9", "PLANT_WRONG");
+  const ProgramEnd end = check(kRecipe + "=9.9", {"--module", kModule, "--filter", kShape, "--root", root.string()});
+  EXPECT_EQ(end.status, 1) << end.output;
+  const std::string line = repro_line_with(end.output, " --root '" + root.string() + "'");
+  ASSERT_THAT(line, HasSubstr(" repro '" + kShape)) << end.output;
+  EXPECT_EQ(run_line(line).status, 1) << line;
+  fs::remove_all(root / "ci");
+  EXPECT_EQ(run_line(line).status, 4) << "it is that tree that is read";
+}
+
 TEST_F(LibraryCli, AFolderIsAVersionToo) {
   const std::string folder = planted("PLANT_WRONG").string();
   const ProgramEnd end = check("openblas=" + folder);
@@ -187,7 +202,8 @@ TEST_F(LibraryCli, ABisectionFindsTheFirstBadVersionAndWhatItBreaks) {
   }
   const auto written = fs::last_write_time(out() / "9.10/canary.json");
   const ProgramEnd again = bisect("9.8..9.11");
-  EXPECT_EQ(again.output, end.output);
+  const auto answer = [](const std::string& output) { return output.substr(output.find("bisection: ")); };
+  EXPECT_EQ(answer(again.output), answer(end.output));
   EXPECT_EQ(fs::last_write_time(out() / "9.10/canary.json"), written);
 }
 
@@ -218,9 +234,83 @@ TEST_F(LibraryCli, ABisectionWithoutABadVersionSaysSo) {
   publish("9.8", "PLANT_NOTHING");
   publish("9.9", "PLANT_NOTHING");
   const ProgramEnd end = bisect("9.8..9.9");
+  EXPECT_EQ(end.status, 0) << end.output;
+  EXPECT_THAT(end.output,
+              AllOf(HasSubstr("\nnothing to find: the canary of 9.9 (PyPI) against 9.8 (PyPI) says PROMOTE\n"),
+                    Not(HasSubstr("first "))));
+}
+
+TEST_F(LibraryCli, ABisectionBelievesNoCanaryOfAnotherQuestion) {
+  publish("9.7", "PLANT_NOTHING");
+  publish("9.8", "PLANT_NOTHING");
+  publish("9.9", "PLANT_WRONG");
+  const std::string holds = "--bisect: " + (out() / "9.9").string() + " holds ", remedy = "; give another --out";
+  const std::string other = holds + "the canary of another question, 'canary ";
+  ASSERT_EQ(bisect("9.8..9.9").status, 0);
+  ASSERT_EQ(bisect("9.8..9.9").status, 0) << "the same question";
+  const std::string written = content_of(out() / "9.9/canary.json");
+  for (const ProgramEnd& end : {bisect("9.7..9.9"), bisect("9.8..9.9", {"--filter", "gemm/openblas:m=1,n=1"}),
+                                bisect("9.8..9.9", {"--tier", "ci"}), bisect("9.8..9.9", {"--coretype", "Haswell"}),
+                                bisect("9.8..9.9", {"--threads", "1"})}) {
+    EXPECT_THAT(end.output, AllOf(HasSubstr(other), HasSubstr("--pin wheel:9.8 --candidate wheel:9.9"),
+                                  HasSubstr(remedy), Not(HasSubstr("REJECT"))));
+    EXPECT_EQ(end.status, 4);
+  }
+  EXPECT_EQ(content_of(out() / "9.9/canary.json"), written);
+
+  // The same words of a module that was built anew since.
+  nlohmann::json run = nlohmann::json::parse(content_of(out() / "9.9/pin/run.json"));
+  const nlohmann::json as_it_was = run;
+  run["kernels"][0]["module_hash"] = "0123";
+  write_text(out() / "9.9/pin/run.json", run.dump());
+  const ProgramEnd rebuilt = bisect("9.8..9.9");
+  EXPECT_EQ(rebuilt.status, 4);
+  EXPECT_THAT(rebuilt.output, AllOf(HasSubstr(holds + "a canary of another build or machine: kernel gemm/openblas has "
+                                                      "changed since"),
+                                    HasSubstr(remedy)));
+  // What cannot be read, and a verdict of no runs.
+  write_text(out() / "9.9/pin/run.json", as_it_was.dump());
+  write_text(out() / "9.9/canary.json", "{}");
+  EXPECT_THAT(bisect("9.8..9.9").output, AllOf(HasSubstr(holds + "a canary.json that is none"), HasSubstr(remedy)));
+  write_text(out() / "9.9/canary.json", written);
+  fs::remove_all(out() / "9.9/pin");
+  EXPECT_THAT(bisect("9.8..9.9").output, AllOf(HasSubstr(holds + "a verdict without the runs"), HasSubstr(remedy)));
+}
+
+TEST_F(LibraryCli, WhatABisectionCannotAskIsToldInOneLineBeforeAnyWork) {
+  publish("9.8", "PLANT_NOTHING");
+  publish("9.9", "PLANT_NOTHING");
+  bisect("9.8..9.9", {"--filter", "gemm/opnblas"});  // makes the sets, of which there is something to tell
+  expect_refused(bisect("9.8..9.9", {"--filter", "gemm/opnblas"}), "did you mean 'openblas'?");
+  EXPECT_FALSE(fs::exists(out()));
+  // One that shows with a canary alone.
+  write_text(out() / "9.9/pin/notes.txt", "somebody's\n");
+  const ProgramEnd end = bisect("9.8..9.9");
   EXPECT_EQ(end.status, 4) << end.output;
-  EXPECT_THAT(end.output, AllOf(HasSubstr("9.9 (PyPI), the last, is not bad; there is nothing to find"),
-                                Not(HasSubstr("first REJECT"))));
+  EXPECT_THAT(end.output, AllOf(HasSubstr("\nassay: " + (out() / "9.9/pin").string() + ": is not empty"),
+                                Not(HasSubstr("internal error"))));
+  EXPECT_EQ(std::ranges::count(end.output, '\n'), 2) << "after the line that names versions and folder";
+}
+
+TEST_F(LibraryCli, FlagsThatDoNotFitTogetherAreRefused) {
+  publish("9.8", "PLANT_NOTHING");
+  publish("9.9", "PLANT_NOTHING");
+  using Flags = std::vector<std::string>;
+  for (const Flags& more : {Flags{"--json"}, Flags{"--list"}, Flags{"--resume", "x"}, Flags{"--promote", "x"},
+                            Flags{"--candidate", "9.9"}, Flags{"--pin", "9.8"}}) {
+    expect_refused(bisect("9.8..9.9", more), "canary: --bisect and " + more[0] + " do not fit together");
+  }
+  for (const Flags& more : {Flags{"--json"}, Flags{"--resume", "x"}, Flags{"--promote", "x"}}) {
+    Flags arguments{"canary", kRecipe, "--list"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    expect_refused(assay(arguments), "canary: --list and " + more[0] + " do not fit together");
+  }
+  for (const Flags& more : {Flags{"--json"}, Flags{"--filter", "gemm"}, Flags{"--out", "x"}, Flags{"--unpinned"}}) {
+    Flags arguments{"canary", "--promote", "x"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    expect_refused(assay(arguments), "canary: --promote and " + more[0] + " do not fit together");
+  }
+  EXPECT_FALSE(fs::exists(out()));
 }
 
 TEST_F(LibraryCli, ARangeThatIsNoneIsRefused) {
@@ -231,7 +321,10 @@ TEST_F(LibraryCli, ARangeThatIsNoneIsRefused) {
   }
   expect_refused(bisect("9.9..9.8"), "--bisect 9.9..9.8: 9.9 (PyPI) does not come before 9.8 (PyPI)");
   expect_refused(bisect("9.8..9.7"), kRecipe + " 9.7: no source has it; there are: 9.9 (PyPI), 9.8 (PyPI)");
-  expect_refused(bisect("9.8..9.9", {"--candidate", "9.9"}), "names both ends; leave --pin and --candidate out");
+  const std::string folder = planted("PLANT_NOTHING").string();
+  for (const std::string& words : {"folder:" + folder + "..9.9", "9.8..folder:" + folder}) {
+    expect_refused(bisect(words), "judge a folder by itself, with --candidate or --pin FOLDER");
+  }
   expect_refused(assay({"canary", "--bisect", "9.8..9.9"}), "canary --bisect: which library?");
   EXPECT_FALSE(fs::exists(out()));
 }
@@ -313,6 +406,9 @@ TEST_F(PromoteCli, OfLessThanEverythingThereIsNoPromotion) {
   expect_refused(promote(), "has no canary.json; give the folder of a finished canary");
 
   write(promotable);
+  expect_refused(run_program({kAssay, "canary", "onednn", "--root", root_.string(), "--promote", out().string()},
+                             {{"NO_COLOR", "1"}, {"CI", ""}}),
+                 "is a canary of openblas, not of onednn; leave the name out");
   fs::remove(candidate_ / "libopenblas.so.0");
   copy(candidate_ / "libopenblas.so.0", "libopenblas.so.0");
   expect_refused(promote(), "is another build by now");

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -96,6 +97,34 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
     EXPECT_EQ(line_count(end.output), 1) << end.output;
     EXPECT_THAT(end.output, AllOf(HasSubstr("assay: "), HasSubstr(wrong.says)));
   }
+}
+
+// As of a shell's variable that nobody set: whatever the flag would have asked for must not be passed over.
+TEST_F(Cli, AFlagWithoutItsValueIsRefused) {
+  using Words = std::vector<std::string>;
+  const auto refused = [](const Words& arguments, const std::string& name) {
+    const ProgramEnd end = assay(arguments);
+    EXPECT_EQ(end.status, 4) << name << ": " << end.output;
+    EXPECT_EQ(end.output, "assay: " + name + ": is empty; give it a value, or leave it out\n");
+  };
+  for (const auto& [command, flags] : std::map<std::string, Words>{
+           {"check",
+            {"--library", "--filter", "--coretype", "--base", "--out", "--resume", "--root", "--module", "--modules",
+             "--device", "--tier", "--shard", "--sanitizer", "--fuzz"}},
+           {"canary", {"--bisect", "--candidate", "--pin", "--promote", "--coretype", "--filter", "--out", "--resume"}},
+           {"selftest", {"--tier", "--out"}}}) {
+    for (const std::string& flag : flags) {
+      refused({command, flag, ""}, flag);
+      refused({command, flag + "="}, flag);
+      refused({command, flag + "=", "--json"}, flag);
+    }
+  }
+  refused({"check", "--filter", "reduce", "--filter", ""}, "--filter");
+  refused({"golden", "verify", "--run", ""}, "--run");
+  refused({"env", "pin", "--out", run, "--run", ""}, "--run");
+  refused({"history", "show", "--db", ""}, "--db");
+  refused({"canary", "", "--list"}, "library");
+  refused({"fingerprint", ""}, "kernels");
 }
 
 TEST_F(Cli, WithoutComputeSanitizerThereIsNothingToRunUnder) {

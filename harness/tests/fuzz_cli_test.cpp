@@ -140,7 +140,7 @@ TEST_F(Fuzz, WrongUseIsOneLineAndExit4) {
   };
   for (const Wrong& wrong : std::vector<Wrong>{
            {{"--fuzz", "60"}, "'60' is neither a time nor a number of cases"},
-           {{"--fuzz", ""}, "neither a time nor a number of cases"},
+           {{"--fuzz", ""}, "--fuzz: is empty"},
            {{"--fuzz"}, "--fuzz"},
            {{"--seed", "3"}, "--seed: is of drawn cases; add --fuzz 60s"},
            {{"--fuzz", "2cases", "--seed", "-3"}, "--seed"},

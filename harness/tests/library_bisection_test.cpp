@@ -50,9 +50,17 @@ TEST(LibraryBisection, AsksOnlyOfEndsThatDiffer) {
   const auto all = [](Judged judged) { return [judged](const LibraryVersion&) { return judged; }; };
   EXPECT_THAT(message_of([&] { bisect(versions(3), all(Judged::bad)); }),
               HasSubstr("0 (PyPI), the first, is not good"));
-  EXPECT_THAT(message_of([&] { bisect(versions(3), all(Judged::good)); }), HasSubstr("2 (PyPI), the last, is not bad"));
+  const auto first_good = [](const LibraryVersion& one) { return number(one) == 0 ? Judged::good : Judged::unknown; };
+  EXPECT_THAT(message_of([&] { bisect(versions(3), first_good); }),
+              HasSubstr("of 2 (PyPI), the last, nothing is known"));
   EXPECT_THAT(message_of([&] { bisect(versions(3), all(Judged::unknown)); }), HasSubstr("is not good"));
   EXPECT_THAT(message_of([&] { bisect(versions(1), all(Judged::good)); }), HasSubstr("no two versions"));
+}
+
+TEST(LibraryBisection, WithoutABadOneItEndsAfterTheEnds) {
+  const Bisection found = bisect(versions(9), [](const LibraryVersion&) { return Judged::good; });
+  EXPECT_FALSE(found.first_bad);
+  EXPECT_EQ(found.steps.size(), 2u);
 }
 
 class VersionsBetween : public testing::Test {
@@ -89,7 +97,9 @@ TEST_F(VersionsBetween, AreThoseOfOneSourceInOrder) {
 }
 
 TEST_F(VersionsBetween, OfTwoSourcesOrBackwardsAreRefused) {
-  EXPECT_THAT(refusal("0.3.13..0.3.30"), HasSubstr("are not of one source"));
+  EXPECT_THAT(
+      refusal("0.3.13..0.3.30"),
+      HasSubstr("are not of one source with versions in order; name the source of both, as in debian:A..debian:B"));
   EXPECT_THAT(refusal("new..old"), HasSubstr("does not come before"));
   EXPECT_THAT(refusal("0.3.13"), HasSubstr("give two versions"));
   EXPECT_THAT(refusal("..new"), HasSubstr("give two versions"));
