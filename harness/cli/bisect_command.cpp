@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -48,7 +49,7 @@ std::vector<std::string> passed_on(const std::vector<std::string>& argv) {
   return rest;
 }
 
-struct Stopped {};  // by a signal
+struct Stopped : std::exception {};  // by a signal
 
 // The canary that is asked of each version, in a folder of its own below `folder`.
 class Canaries {
