@@ -31,14 +31,6 @@ struct Result {
   std::string not_shown;  // why the bundle does not show this failure; empty: it does
 };
 
-int64_t elements_written(const Op& op, const Case& c) {
-  int64_t elements = 0;
-  for (const TensorSpec& tensor : op.tensors(c)) {
-    if (tensor.role != Role::input) elements += tensor.elements();
-  }
-  return elements;
-}
-
 int64_t elements(const Op& op, const Case& c) {
   int64_t all = 0;
   for (const TensorSpec& tensor : op.tensors(c)) all += tensor.elements();
@@ -67,6 +59,10 @@ void print_lines(const Result& result) {
   fmt::print("\n{}  {}\n", word_of(record.verdict), record.reason);
   fmt::print("{} output elements; {} cases judged in {:.1f} s{}\n", result.output_elements, result.shrunk.judged,
              result.seconds, result.shrunk.finished ? "" : ", not finished: there may be a smaller one");
+  if (result.shrunk.drawn > 0 && result.output_elements > kFewOutputs) {
+    fmt::print("  of {} cases drawn with at most {} (seed {}) none fails so\n", result.shrunk.drawn, kFewOutputs,
+               kShrinkSeed);
+  }
   if (result.bundle.empty()) {
     fmt::print("  no file that shows it: {}\n", result.no_bundle);
   } else {
@@ -83,6 +79,8 @@ void print_document(const Result& result) {
                                  {"repro", result.record.repro},
                                  {"output_elements", result.output_elements},
                                  {"cases_judged", result.shrunk.judged},
+                                 {"cases_drawn", result.shrunk.drawn},
+                                 {"draw_seed", kShrinkSeed},
                                  {"seconds", result.seconds},
                                  {"finished", result.shrunk.finished},
                                  {"bundle", result.bundle.string()},
@@ -128,29 +126,32 @@ int shrink_command(const Options& options) {
                      (record.reason.empty() ? "" : ", " + record.reason));
   }
   bool any_too_slow = false;
+  Record last;  // of the case that was judged last
   const auto fails = [&](const Case& c) {
     if (seconds_since(start) + pace.expected(elements(one.op(), c)) > budget) {
       any_too_slow = true;  // smaller ones may still be tried
       return false;
     }
     if (failure->check == "sensitivity" && c.word("support") != "all") return false;  // is not asked there
-    Record record = judged(c);
-    if (interrupt_signal() != 0 || failure_of(record) != failure) return false;
-    result.record = std::move(record);
-    return true;
+    last = judged(c);
+    return interrupt_signal() == 0 && failure_of(last) == failure;
   };
-  const auto stop = [&] { return interrupt_signal() != 0 || seconds_since(start) > budget; };
+  const auto used = [&] { return interrupt_signal() != 0 ? 1 : seconds_since(start) / budget; };
   const auto print_id = [&](const Case& c) {
     if (options.json) return;
     fmt::print("{}\n", c.kernel_id(one.kernel()));
     std::fflush(stdout);
   };
   print_id(one.asked());
-  result.shrunk = shrink(one.op(), one.asked(), fails, stop, print_id);
+  const auto smaller = [&](const Case& c) {
+    result.record = std::move(last);
+    print_id(c);
+  };
+  result.shrunk = shrink(one.op(), one.asked(), fails, used, smaller);
   // An interruption cuts the last case short.
   if (interrupt_signal() != 0 || any_too_slow) result.shrunk.finished = false;
   result.seconds = seconds_since(start);
-  result.output_elements = elements_written(one.op(), result.shrunk.smallest);
+  result.output_elements = output_elements(one.op(), result.shrunk.smallest);
   add_bundle(one, options, result);
   (options.json ? print_document : print_lines)(result);
   return interrupt_signal() != 0 ? 128 + interrupt_signal() : exit_code_of(result.record.verdict);

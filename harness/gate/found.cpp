@@ -19,11 +19,12 @@ Case smallest(const FoundJob& job, const PlannedCase& failing, const Failure& fa
     const std::string& kernel = job.plan->kernel_of(failing).name;
     return failure_of(job.judge({failing.kernel, c, c.kernel_id(kernel), false})) == failure;
   };
-  const auto stop = [&] {
-    return job.stop_asked() || std::chrono::duration<double>(Clock::now() - start).count() > job.seconds_each;
+  const auto used = [&] {
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return job.stop_asked() ? 1 : seconds / job.seconds_each;
   };
   const Op& op = job.ops->named(failing.c.op());
-  return shrink(op, failing.c, fails, stop, [](const Case&) {}).smallest;
+  return shrink(op, failing.c, fails, used, [](const Case&) {}).smallest;
 }
 
 }  // namespace

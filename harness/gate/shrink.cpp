@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <set>
 
+#include "core/draw.h"
 #include "core/error.h"
+#include "gate/case_draw.h"
 #include "record/verdict.h"
 
 namespace assay {
@@ -34,25 +37,130 @@ void steps_towards(int64_t aim, int64_t now, std::vector<std::string>& values) {
 // Of inputs that may be left out one by one in a minute.
 constexpr int64_t kMostElements = 4096;
 
+// One draw in so many is judged with many seeds.
+constexpr int kOneManySeedsIn = 4;
+
+// Of the time, until which fields are shrunk one by one and, of what has many outputs, others are drawn: large cases
+// take long. The rest is for what is left of both.
+constexpr double kFieldsShare = 0.4, kDrawsShare = 0.85;
+
 bool is_axis(const FieldSpec& field) { return field.kind == FieldKind::integer && !field.fallback; }
+
+int64_t elements_of(const Op& op, const Case& c) {
+  int64_t elements = 0;
+  for (const TensorSpec& tensor : op.tensors(c)) elements += tensor.elements();
+  return elements;
+}
+
+// Cases of few outputs near some that fail: lengths drawn anew or left as they are, those that are summed over also
+// longer, as far as a case takes no more work and memory than the first, or little; another seed, and half of the time
+// another of the op's fills.
+class FewOutputs {
+ public:
+  FewOutputs(const Op& op, std::vector<Case> failing) : op_(op), failing_(std::move(failing)) {
+    for (const FieldSpec& field : op.all_fields()) {
+      if (is_length(field)) lengths_.push_back(field);
+    }
+    most_elements_ = std::max(elements_of(op, failing_.front()), int64_t{1} << 16);
+    most_work_ = std::max(work_of(failing_.front()), 0x1p20);
+    std::set<std::string> fills;
+    for (const Case& c : op.cases(Tier::ci)) {
+      if (!is_sweep(op.tensors(c))) fills.insert(c.word("fill"));
+    }
+    fills_.assign(fills.begin(), fills.end());
+  }
+
+  // Of some the one with most outputs, for a fault that shows in few. Nothing where there seems to be none.
+  std::optional<Case> next() {
+    constexpr int kTries = 1000, kCompared = 4;
+    std::optional<Case> best;
+    for (int tries = 0, found = 0; tries < kTries && found < kCompared; ++tries) {
+      const std::optional<Case> c = one();
+      if (!c) continue;
+      ++found;
+      if (!best || output_elements(op_, *c) > output_elements(op_, *best)) best = c;
+    }
+    return best;
+  }
+
+  // So many that they take some tenths of a second: further seeds are launched once and verified, no more.
+  int64_t seeds_for(const Case& c) const {
+    constexpr int64_t kMostSeeds = 1024, kSeedElements = 1 << 20;
+    return std::clamp<int64_t>(kSeedElements / elements_of(op_, c), 1, kMostSeeds);
+  }
+
+ private:
+  double work_of(const Case& c) const {
+    double work = 1;
+    for (const FieldSpec& field : lengths_) work *= std::max(c.real(field.name), 1.0);
+    return work;
+  }
+
+  std::optional<Case> one() {
+    const Case& near = draw_.one_of(failing_);
+    std::vector<std::pair<std::string, std::string>> changes;
+    double work = 1;
+    for (const FieldSpec& field : lengths_) {
+      const bool kept = draw_.one_in(2);
+      const int64_t least = std::max<int64_t>(field.least, 1);
+      const int64_t length = kept ? near.integer(field.name) : draw_length(draw_, least, most_elements_);
+      work *= static_cast<double>(std::max<int64_t>(length, 1));
+      changes.emplace_back(field.name, print_number(length));
+    }
+    if (work > most_work_) return std::nullopt;
+    changes.emplace_back("seed", print_number(1 + static_cast<int64_t>(draw_.below(uint64_t{1} << 20))));
+    if (draw_.one_in(4)) changes.emplace_back("fill", draw_.one_of(fills_));
+    try {
+      Case c = near.with(changes);
+      op_.require(c);
+      const bool fits = output_elements(op_, c) <= kFewOutputs && elements_of(op_, c) <= most_elements_;
+      return fits ? std::optional(std::move(c)) : std::nullopt;
+    } catch (const UsageError&) {
+      return std::nullopt;
+    }
+  }
+
+  const Op& op_;
+  std::vector<Case> failing_;
+  std::vector<FieldSpec> lengths_;
+  std::vector<std::string> fills_;
+  int64_t most_elements_;
+  double most_work_;
+  Draw draw_{kShrinkSeed};
+};
 
 class Shrinking {
  public:
   Shrinking(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
-            const std::function<bool()>& stop, const std::function<void(const Case&)>& smaller)
-      : op_(op), fields_(op.all_fields()), fails_(fails), stop_(stop), smaller_(smaller), shrunk_{failing} {}
+            const std::function<double()>& used, const std::function<void(const Case&)>& smaller)
+      : op_(op), fields_(op.all_fields()), fails_(fails), used_(used), smaller_(smaller), shrunk_{failing} {}
 
   Shrunk run() {
+    const Case failing = shrunk_.smallest;
+    begin_stage(kFieldsShare);
     cap_all_axes();
-    while (!stopped_ && shrink_each_field()) {
+    shrink_fields();
+    bool is_simplest = !stopped_, all_drawn = true;
+    if (output_elements(op_, shrunk_.smallest) > kFewOutputs) {
+      begin_stage(kDrawsShare);
+      if (draw_few_outputs({failing, shrunk_.smallest})) is_simplest = false;
+      all_drawn = !stopped_;
     }
+    begin_stage(1);
+    if (!is_simplest) shrink_fields();
     shrink_support();
-    shrunk_.finished = !stopped_;
+    shrunk_.finished = !stopped_ && all_drawn;
     return shrunk_;
   }
 
  private:
   using Changes = std::vector<std::pair<std::string, std::string>>;
+
+  // Stops where this share of the time is used.
+  void begin_stage(double share) {
+    share_ = share;
+    stopped_ = false;
+  }
 
   // All axes at once: what needs a relation between them shrinks too, and large cases, which take long, soon.
   void cap_all_axes() {
@@ -68,6 +176,11 @@ class Shrinking {
         changes.emplace_back(field.name, print_number(std::min(most, shrunk_.smallest.integer(field.name))));
       }
       if (try_out(changes)) return;
+    }
+  }
+
+  void shrink_fields() {
+    while (!stopped_ && shrink_each_field()) {
     }
   }
 
@@ -144,6 +257,37 @@ class Shrinking {
     }
   }
 
+  bool draw_few_outputs(std::vector<Case> failing) {
+    FewOutputs draws(op_, std::move(failing));
+    while (!stopped_ && shrunk_.drawn < kMostDrawn) {
+      const std::optional<Case> c = draws.next();
+      if (!c) return false;
+      ++shrunk_.drawn;
+      const bool with_many_seeds = shrunk_.drawn % kOneManySeedsIn == 0;
+      const std::optional<Case> found = with_many_seeds ? failing_seed(*c, draws.seeds_for(*c)) : c;
+      // Twice: of so many, what fails now and then would fail once.
+      if (found && fails(*found) && try_case(*found)) return true;
+    }
+    return false;
+  }
+
+  // Of so many seeds from the case's own on, judged as one case: of what fails the half that does, down to one, which
+  // nobody has judged alone.
+  std::optional<Case> failing_seed(const Case& c, int64_t seeds) {
+    int64_t first = c.integer("seed");
+    const auto of = [&](int64_t count) {
+      return c.with({{"seed", print_number(first)}, {"seeds", print_number(count)}});
+    };
+    if (!fails(of(seeds))) return std::nullopt;
+    while (seeds > 1) {
+      const int64_t half = seeds / 2;
+      const bool in_first = fails(of(half));
+      if (!in_first) first += half;
+      seeds = in_first ? half : seeds - half;
+    }
+    return of(1);
+  }
+
   bool try_out(const Changes& changes) {
     std::optional<Case> candidate;
     try {
@@ -152,26 +296,42 @@ class Shrinking {
     } catch (const UsageError&) {
       return false;
     }
-    if (*candidate == shrunk_.smallest) return false;
-    stopped_ = stop_();
+    return !(*candidate == shrunk_.smallest) && try_case(*candidate);
+  }
+
+  bool try_case(const Case& c) {
+    if (!fails(c)) return false;
+    shrunk_.smallest = c;
+    smaller_(c);
+    return true;
+  }
+
+  bool fails(const Case& c) {
+    stopped_ = stopped_ || used_() >= share_;
     if (stopped_) return false;
     ++shrunk_.judged;
-    if (!fails_(*candidate)) return false;
-    shrunk_.smallest = *candidate;
-    smaller_(*candidate);
-    return true;
+    return fails_(c);
   }
 
   const Op& op_;
   std::vector<FieldSpec> fields_;
   const std::function<bool(const Case&)>& fails_;
-  const std::function<bool()>& stop_;
+  const std::function<double()>& used_;
   const std::function<void(const Case&)>& smaller_;
   Shrunk shrunk_;
+  double share_ = 1;
   bool stopped_ = false;
 };
 
 }  // namespace
+
+int64_t output_elements(const Op& op, const Case& c) {
+  int64_t elements = 0;
+  for (const TensorSpec& tensor : op.tensors(c)) {
+    if (tensor.role != Role::input) elements += tensor.elements();
+  }
+  return elements;
+}
 
 std::optional<Failure> failure_of(const Record& record) {
   if (exit_code_of(record.verdict) != 1 && record.verdict != Verdict::known) return std::nullopt;
@@ -199,8 +359,8 @@ std::vector<std::string> simpler_values(const FieldSpec& field, const FieldValue
 }
 
 Shrunk shrink(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
-              const std::function<bool()>& stop, const std::function<void(const Case&)>& smaller) {
-  return Shrinking(op, failing, fails, stop, smaller).run();
+              const std::function<double()>& used, const std::function<void(const Case&)>& smaller) {
+  return Shrinking(op, failing, fails, used, smaller).run();
 }
 
 }  // namespace assay

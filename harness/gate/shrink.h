@@ -1,6 +1,6 @@
 // A failing case made as small as it gets while it fails the same way: shorter axes, plain attributes and layout,
 // simpler inputs, one seed, and of the inputs few that are not zero. Greedy, so that what is left is smallest in every
-// single field, not among all cases.
+// single field, not among all cases: where it has more outputs than anyone goes through, smaller cases are drawn.
 #pragma once
 
 #include <functional>
@@ -30,16 +30,29 @@ std::vector<std::string> simpler_values(const FieldSpec& field, const FieldValue
 struct Shrunk {
   Case smallest;
   int judged = 0;         // cases, the first not counted
+  int drawn = 0;          // cases of few outputs, as the others left more
   bool finished = false;  // false: stopped while simpler ones were left to try
 };
+
+// Elements that a case's outputs have, what is updated in place included.
+int64_t output_elements(const Op& op, const Case& c);
+// Few enough of them to go through one by one.
+inline constexpr int64_t kFewOutputs = 64;
+
+// Where one field at a time leaves more than a few outputs, so many cases are drawn that have few: a fault of rounding
+// shows in one element of thousands, so that a smaller case needs other inputs to show it, and a path for much work
+// needs longer sums. One in four is judged with many seeds at once, of which one that fails alone is kept.
+inline constexpr int kMostDrawn = 1000;
+inline constexpr uint64_t kShrinkSeed = 1;  // of the draws: the same for the same case and answers
 
 // Supports longer than this are not tried: nobody sees more in them than in all inputs.
 inline constexpr size_t kLongestSupport = 1000;  // characters
 
-// `fails` judges a case, `stop` is asked before each, `smaller` is told of each step. A case that the op does not have
-// (an identity matrix that is not square) is not judged. The support comes last, of cases with few enough inputs: with
-// any one element of it zero as well, what is left does not fail.
+// `fails` judges a case, `used` is asked before each for the share of the time that is used (1: all of it), `smaller`
+// is told of each step. A case that the op does not have (an identity matrix that is not square) is not judged. The
+// support comes last, of cases with few enough inputs: with any one element of it zero as well, what is left does not
+// fail. `smaller` is told of the case that was judged last.
 Shrunk shrink(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
-              const std::function<bool()>& stop, const std::function<void(const Case&)>& smaller);
+              const std::function<double()>& used, const std::function<void(const Case&)>& smaller);
 
 }  // namespace assay

@@ -210,6 +210,7 @@ TEST_F(Cli, AFailureShrinksToTheSmallestCaseWithAReproThatReproducesIt) {
   EXPECT_EQ(document.at("kernel_id"), smallest);
   EXPECT_EQ(document.at("verdict"), "memory");
   EXPECT_EQ(document.at("output_elements"), 1);
+  EXPECT_EQ(document.at("cases_drawn"), 0);
   EXPECT_EQ(document.at("finished"), true);
   const ProgramEnd stopped = assay({"shrink", large, "--module", module("last_unwritten"), "--seconds", "0", "--out",
                                     (folder / "stopped").string()});
