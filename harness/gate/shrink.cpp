@@ -70,26 +70,36 @@ class FewOutputs {
     fills_.assign(fills.begin(), fills.end());
   }
 
-  // Of some the one with most outputs, for a fault that shows in few. Nothing where there seems to be none.
-  std::optional<Case> next() {
+  // Of some the one that shows most outputs, with a seed or with as many as it is judged with, for a fault that is in
+  // few of them. Nothing where there seems to be none.
+  struct Drawn {
+    Case c;
+    int64_t seeds;
+  };
+  std::optional<Drawn> next(bool with_many_seeds) {
     constexpr int kTries = 1000, kCompared = 4;
-    std::optional<Case> best;
+    std::optional<Drawn> best;
+    int64_t most = 0;
     for (int tries = 0, found = 0; tries < kTries && found < kCompared; ++tries) {
       const std::optional<Case> c = one();
       if (!c) continue;
       ++found;
-      if (!best || output_elements(op_, *c) > output_elements(op_, *best)) best = c;
+      const int64_t seeds = with_many_seeds ? seeds_for(*c) : 1;
+      const int64_t shown = seeds * output_elements(op_, *c);
+      if (best && shown <= most) continue;
+      best = {*c, seeds};
+      most = shown;
     }
     return best;
   }
 
+ private:
   // So many that they take some tenths of a second: further seeds are launched once and verified, no more.
   int64_t seeds_for(const Case& c) const {
     constexpr int64_t kMostSeeds = 1024, kSeedElements = 1 << 20;
     return std::clamp<int64_t>(kSeedElements / elements_of(op_, c), 1, kMostSeeds);
   }
 
- private:
   double work_of(const Case& c) const {
     double work = 1;
     for (const FieldSpec& field : lengths_) work *= std::max(c.real(field.name), 1.0);
@@ -260,11 +270,11 @@ class Shrinking {
   bool draw_few_outputs(std::vector<Case> failing) {
     FewOutputs draws(op_, std::move(failing));
     while (!stopped_ && shrunk_.drawn < kMostDrawn) {
-      const std::optional<Case> c = draws.next();
-      if (!c) return false;
+      const bool with_many_seeds = (shrunk_.drawn + 1) % kOneManySeedsIn == 0;
+      const auto drawn = draws.next(with_many_seeds);
+      if (!drawn) return false;
       ++shrunk_.drawn;
-      const bool with_many_seeds = shrunk_.drawn % kOneManySeedsIn == 0;
-      const std::optional<Case> found = with_many_seeds ? failing_seed(*c, draws.seeds_for(*c)) : c;
+      const std::optional<Case> found = with_many_seeds ? failing_seed(drawn->c, drawn->seeds) : drawn->c;
       // Twice: of so many, what fails now and then would fail once.
       if (found && fails(*found) && try_case(*found)) return true;
     }
