@@ -28,7 +28,7 @@ from .latency import COMPARISON, check_comparison
 from .plain import InputError, plain, plain_tree
 
 FILE = "canary.json"
-MINOR = 6  # of the schema: what keys a newer one adds is not known here, and ignored
+MINOR = 7  # of the schema: what keys a newer one adds is not known here, and ignored
 # Verdict -> exit code, the class of its colour and its symbol: the gravest first.
 VERDICTS = {
     "REJECT": (1, "bad", "✗"), "INVALID": (3, "unsure", "⊘"), "HOLD": (2, "unsure", "≈"), "PROMOTE": (0, "good", "✓"),
@@ -42,7 +42,7 @@ CHANGES = {
 KINDS = {
     "arms": "the sides were not what was asked", "newly-wrong": "newly wrong", "refused": "newly refused",
     "worse": "fails in more elements", "approved-bits": "not the approved bits",
-    "arithmetic": "computes in another way", "statistics": "other error statistics", "unknown": "not known",
+    "arithmetic": "other arithmetic", "statistics": "other error statistics", "unknown": "not known",
     "coverage": "judged less", "slower": "slower", "tail": "more slow launches", "voids": "disturbed",
     "first-call": "longer first call", "as-before": "fails as before", "fixed": "fixed", "note": "note",
 }  # fmt: skip
@@ -51,11 +51,13 @@ RECORD_VERDICTS = (
     "pass", "unsupported", "known", "mistrusted", "inconclusive", "invalid", "changed", "fallback", "contract",
     "nondeterministic", "memory", "wrong", "timeout", "crashed", "error",
 )  # fmt: skip
+NOT_JUDGED = "none"  # of a case without a record
 
 _KERNEL_ID = re.compile(r"[^/:]+/[^/:]+:")
 _verdict = one_of(*VERDICTS)
 _change = one_of(*CHANGES)
 _some = at_least(1, count)
+_case_verdict = one_of(*RECORD_VERDICTS, NOT_JUDGED)
 _error = optional(at_least(0, finite))
 
 
@@ -117,7 +119,7 @@ _KERNEL = object_of(
 _CASE = object_of(
     {
         "kernel_id": _kernel_id,
-        **dict.fromkeys(("pin", "candidate"), one_of(*RECORD_VERDICTS)),
+        **dict.fromkeys(("pin", "candidate"), _case_verdict),
         "selection": text,
         "change": _change,
         "moved": flag,
@@ -129,8 +131,8 @@ _FIRST_CALL = object_of(
     {
         "kernel_id": _kernel_id,
         "processes": _some,
-        **dict.fromkeys(("pin_us", "candidate_us", "ratio"), _positive),
-        **dict.fromkeys(("low", "high"), optional(at_least(0, finite))),
+        **dict.fromkeys(("pin_us", "candidate_us"), at_least(0, finite)),
+        **dict.fromkeys(("ratio", "low", "high"), optional(_positive)),
     }
 )
 _CANARY = object_of(
@@ -140,19 +142,26 @@ _CANARY = object_of(
         "verdict": _verdict,
         "exit_code": integer,
         "asked": object_of(
-            {"tier": one_of("smoke", "ci", "nightly"), "filters": list_of(text), "latency": flag, "threads": count}
+            {
+                "tier": one_of("smoke", "ci", "nightly"),
+                **dict.fromkeys(("filters", "modules"), list_of(text)),
+                "latency": flag,
+                "threads": optional(_some),
+            }
         ),
         **dict.fromkeys(("started", "finished"), text),
         "judged_seconds": at_least(0, finite),
         **dict.fromkeys(("pin", "candidate"), _SIDE),
         **dict.fromkeys(("same_build", "out_of_time"), flag),
-        "environment": map_of(text),
-        "environment_label": object_of(
-            {
-                "platform": text,
-                "state": one_of("pinned", "mismatched", "unpinned"),
-                **dict.fromkeys(("differences", "unknown"), list_of(text)),
-            }
+        "environment": optional(map_of(text)),
+        "environment_label": optional(
+            object_of(
+                {
+                    "platform": text,
+                    "state": one_of("pinned", "mismatched", "unpinned"),
+                    **dict.fromkeys(("differences", "unknown"), list_of(text)),
+                }
+            )
         ),
         "reasons": list_of(
             object_of(
@@ -168,6 +177,7 @@ _CANARY = object_of(
         "kernels": list_of(_KERNEL),
         "cases": list_of(_CASE),
         "first_calls": list_of(_FIRST_CALL),
+        "why_no_latency": text,
         "latency": optional(COMPARISON),
     }
 )
@@ -209,6 +219,11 @@ class Canary:
         kernels = self.told["kernels"]
         return sum(k["bits_moved"] for k in kernels), sum(k["bits_compared"] for k in kernels)
 
+    def strangers(self, side: str) -> list:
+        """What a side had loaded under a name of its set's files, and is another build."""
+        own = {file["build_id"] for file in self.told[side]["set"]["files"]}
+        return [one for one in self.told[side]["loaded"] if one["build_id"] not in own]
+
     def medians(self, kernel_id: str) -> list:
         """(metric, outcome, ratio, low, high) of each timed metric of a case; None where it is not known."""
         return self._medians.get(kernel_id, [])
@@ -237,7 +252,7 @@ class Canary:
         rows = []
         for kernel in self.told["kernels"]:
             timed = sorted(by_kernel[kernel["kernel"]], key=lambda one: one[2])
-            calls = sorted(first_calls[kernel["kernel"]], key=lambda call: call["ratio"])
+            calls = sorted(first_calls[kernel["kernel"]], key=lambda call: call["ratio"] or 0)
             rows.append(
                 kernel
                 | {
@@ -299,14 +314,38 @@ def _check(told):
     expected = "INVALID" if arms else order[gravest]
     if told["verdict"] != expected:
         raise InputError(f"verdict: {told['verdict']}, but its reasons ask for {expected}")
+    _check_latency(told)
+    _check_counts(told)
+
+
+def _check_latency(told):
+    if told["latency"] and not told["asked"]["latency"]:
+        raise InputError("asked.latency: false, and there is latency")
+    if not told["latency"] and not told["why_no_latency"]:
+        raise InputError("why_no_latency: empty, and there is no latency")
+
+
+def _check_counts(told):
     counted = defaultdict(Counter)
-    for case in told["cases"]:
+    for i, case in enumerate(told["cases"]):
         counted[_kernel(case["kernel_id"])][case["change"]] += 1
+        if NOT_JUDGED in (case["pin"], case["candidate"]) and case["change"] != "undecided":
+            raise InputError(f"cases[{i}].change: {case['change']} of a case that was not judged on both sides")
+    names = [kernel["kernel"] for kernel in told["kernels"]]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InputError(f"kernels[{i}].kernel: {name} twice")
+    for i, case in enumerate(told["cases"]):
+        if _kernel(case["kernel_id"]) not in names:
+            raise InputError(f"cases[{i}].kernel_id: {_kernel(case['kernel_id'])} is not in kernels")
     for kernel in told["kernels"]:
-        cases = counted[kernel["kernel"]]
-        if sum(cases.values()) != kernel["planned"]:
+        name, cases, planned = kernel["kernel"], counted[kernel["kernel"]], kernel["planned"]
+        if sum(cases.values()) != planned:
+            raise InputError(f"kernels: {name} has {planned} cases planned, and {sum(cases.values())}")
+        if kernel["refused"] + sum(kernel["cases"].values()) != planned:
+            judged = sum(kernel["cases"].values())
             raise InputError(
-                f"kernels: {kernel['kernel']} has {kernel['planned']} cases planned, and {sum(cases.values())}"
+                f"kernels: {name} has {planned} cases planned, and {kernel['refused']} refused with {judged} judged"
             )
         if any(cases[change] != kernel["cases"].get(change, 0) for change in CHANGES if change != "same"):
-            raise InputError(f"kernels: {kernel['kernel']}: its counts are not those of its cases")
+            raise InputError(f"kernels: {name}: its counts are not those of its cases")

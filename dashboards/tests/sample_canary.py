@@ -94,15 +94,32 @@ def canary_json(cases, reasons=(), **changes):
     value = {
         "schema": SCHEMA, "library": "openblas", "verdict": verdict,
         "exit_code": {"REJECT": 1, "INVALID": 3, "HOLD": 2, "PROMOTE": 0}[verdict],
-        "asked": {"tier": "ci", "filters": [], "latency": True, "threads": 2}, "started": "2025-01-01T10:00:00Z",
-        "finished": "2025-01-01T10:10:00Z", "judged_seconds": 123.5, "pin": side("0.3.21", "aa"),
+        "asked": {"tier": "ci", "filters": [], "modules": [], "latency": True, "threads": 2},
+        "started": "2025-01-01T10:00:00Z", "finished": "2025-01-01T10:10:00Z", "judged_seconds": 123.5,
+        "pin": side("0.3.21", "aa"),
         "candidate": side("0.3.29", "bb"), "same_build": False, "out_of_time": False,
         "environment": {"cpu.model": "Example CPU"},
         "environment_label": {"platform": "avx2-t2-0a1b2c3d", "state": "pinned", "differences": [], "unknown": []},
         "reasons": list(reasons),
         "kernels": [_kernel(n, [c for c in cases if c["kernel_id"].startswith(n + ":")]) for n in names],
-        "cases": cases, "first_calls": [], "latency": None,
+        "cases": cases, "first_calls": [], "why_no_latency": "", "latency": latency(),
     }  # fmt: skip
+    return value | changes
+
+
+def not_asked(cases, *filters, tier="ci", modules=()):
+    """One of correctness alone."""
+    asked = {"tier": tier, "filters": list(filters), "modules": list(modules), "latency": False, "threads": 1}
+    return canary_json(cases, asked=asked, latency=None, why_no_latency="it was not asked for")
+
+
+def invalid_canary(text="candidate: cannot be loaded: no file", **changes):
+    """One of which nothing ran."""
+    value = canary_json([], [reason("INVALID", "arms", "", text)]) | {
+        "environment": None, "environment_label": None, "latency": None,
+        "why_no_latency": "nothing ran, since the sides are not what was asked for",
+    }  # fmt: skip
+    value["asked"]["threads"] = None
     return value | changes
 
 
@@ -130,7 +147,7 @@ def full_canary(**changes):
         "candidate": side(
             "0.3.29", "bb", folders=["/set"], environment={"OPENBLAS_CORETYPE": "Haswell"}, expected={"isa": "Haswell"}
         ),
-        "first_calls": [first_call(slow), first_call(dot, 1.5, high=None)],
+        "first_calls": [first_call(slow), first_call(dot, 1.5, low=None, high=None)],
     }  # fmt: skip
     return canary_json(cases, reasons, **(more | changes))
 

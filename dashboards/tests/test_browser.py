@@ -352,6 +352,18 @@ def test_an_injected_script_would_be_blocked(browser, full_report, tmp_path):
     assert quiet(browser) != []
 
 
+def test_every_column_of_a_canary_is_in_view(browser, tmp_path):
+    metrics = {"width": 1200, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        assert main([str(write_canary(tmp_path))]) == 0
+        browser.get((tmp_path / "report" / "index.html").as_uri())
+        assert len(shown(browser, "table.canary thead th")) == 11
+        assert too_wide(browser) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_a_canarys_shapes_are_filtered(browser, tmp_path):
     assert main([str(write_canary(tmp_path))]) == 0
     browser.get((tmp_path / "report" / "index.html").as_uri())

@@ -12,7 +12,19 @@ from assay_dashboards.__main__ import main
 from assay_dashboards.canary import CHANGES, KINDS, MINOR, RECORD_VERDICTS, VERDICTS, read_canary
 from assay_dashboards.latency import METRICS, OUTCOMES
 from assay_dashboards.plain import InputError
-from sample_canary import GEMM, canary_json, case, first_call, full_canary, latency, reason, side, write_canary
+from sample_canary import (
+    GEMM,
+    canary_json,
+    case,
+    first_call,
+    full_canary,
+    invalid_canary,
+    latency,
+    not_asked,
+    reason,
+    side,
+    write_canary,
+)
 from sample_report import Page
 from sample_run import record, write_run
 from test_report import HOSTILE
@@ -43,8 +55,12 @@ def refusal(folder):
 def test_what_the_program_wrote_is_read():
     canary = read_canary(WRITTEN)
     assert canary.told["verdict"] == "REJECT"
-    assert [shape["change"] for shape in canary.shapes] == ["newly wrong", "moved"]
+    assert [shape["change"] for shape in canary.shapes] == ["newly wrong", "undecided", "moved"]
     assert canary.rows[0]["slowest"][2] == pytest.approx(1.3)
+
+
+def unclocked():
+    return first_call() | {"pin_us": 0.0, "ratio": None, "low": None, "high": None}
 
 
 def fits(value):
@@ -54,8 +70,8 @@ def fits(value):
 def test_what_the_program_wrote_and_the_samples_fit_the_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     written = json.loads((WRITTEN / "canary.json").read_text("utf-8"))
-    nothing_ran = canary_json([], [reason("INVALID", "arms", "", "candidate: cannot be loaded: no file")])
-    for value in (written, full_canary(), canary_json([case()]), nothing_ran):
+    untold = canary_json([case(change="undecided", candidate="none")], first_calls=[unclocked()])
+    for value in (written, full_canary(), canary_json([case()]), not_asked([case()]), invalid_canary(), untold):
         assert [error.message for error in VALIDATOR.iter_errors(value)] == []
 
 
@@ -173,7 +189,9 @@ def test_whatever_the_schema_refuses_the_reader_refuses_by_file_and_field(tmp_pa
         (("latency", "cases", 0, "pairs"), []),
         (("latency", "exit_code"), 4),
         (("latency", "schema"), {"major": 2, "minor": 0}),
-        (("first_calls", 0, "pin_us"), 0),
+        (("first_calls", 0, "pin_us"), -1),
+        (("first_calls", 0, "ratio"), 0),
+        (("asked", "threads"), 0),
         (("reasons", 0, "kind"), "others"),
         (("asked", "tier"), "all"),
     ],
@@ -196,7 +214,7 @@ def test_what_a_newer_minor_schema_adds_is_ignored(tmp_path):
 def test_the_verdict_and_its_reasons_come_first(tmp_path):
     text = said(page_of(write_canary(tmp_path)))
     assert "✗ REJECT exit code 1" in text
-    order = ["newly wrong gemm/openblas", "slower gemm/openblas", "computes in another way gemm/openblas", "Kernels"]
+    order = ["newly wrong gemm/openblas", "slower gemm/openblas", "other arithmetic gemm/openblas", "Kernels"]
     places = [text.index(what, text.index("Reasons")) for what in order]
     assert places == sorted(places)
     assert "tier ci, 2 threads, the whole corpus" in text
@@ -229,7 +247,8 @@ def test_kernels_show_errors_latency_and_first_calls(tmp_path):
     assert "0.01 → none" in text
     assert "+30.0 % +28.7 % to +31.3 %" in text
     assert "-20.0 %" in text
-    assert "×1.50 1.40 to ∞" in text
+    assert re.search(r"×1\.50 (?!\d)", text), "no interval"
+    assert "×1.10 1.00 to 1.20" in text
     assert "isa: Haswell -> SkylakeX" in text
 
 
@@ -248,9 +267,10 @@ def test_reasons_of_one_kind_and_kernel_share_a_card(tmp_path):
 
 
 def test_what_was_not_asked_is_said(tmp_path):
-    asked = {"tier": "smoke", "filters": ["gemm/openblas"], "latency": False, "threads": 1}
-    text = said(page_of(write_canary(tmp_path, canary_json([case()], asked=asked))))
-    assert "gemm/openblas alone, correctness alone: nothing is known of latency" in text
+    told = not_asked([case()], "gemm/openblas", tier="smoke", modules=["mine.so"])
+    text = said(page_of(write_canary(tmp_path, told)))
+    assert "tier smoke, 1 threads, gemm/openblas alone, modules mine.so, correctness alone" in text
+    assert "latency not known: it was not asked for" in text
     text = said(page_of(write_canary(tmp_path, canary_json([case()], latency=latency(), out_of_time=True))))
     assert "ended when the time was up" in text
 
@@ -265,21 +285,41 @@ def test_libraries_are_told_by_build_and_package(tmp_path):
     text = said(page_of(write_canary(tmp_path, canary_json([case()], candidate=asked))))
     for what in ("aa", "bb", "5e" * 32, "OPENBLAS_CORETYPE=Haswell", "set/ld.so", "1 more files", "/lib/0.3.21.so"):
         assert what in text
+    assert "and not its own" not in text
 
 
-def test_where_the_cache_of_libraries_lies_is_not_told(tmp_path):
-    told = canary_json([case()])
-    path = "/home/me/.cache/assay/libraries/sets/openblas/debian-1-aa/libopenblas.so.0"
-    told["candidate"]["set"]["files"][0]["path"] = path
+def test_a_file_that_came_in_the_place_of_another_is_told(tmp_path):
+    told = invalid_canary("candidate: libopenblas.so.0: /lib/0.3.21.so was loaded")
+    told["candidate"]["loaded"] = told["pin"]["loaded"]
     text = said(page_of(write_canary(tmp_path, told)))
-    assert "sets/openblas/debian-1-aa/libopenblas.so.0" in text
-    assert "/home/me" not in text
+    assert "Loaded under the candidate, and not its own /lib/0.3.21.so 0.3.21, build-id aa" in text
+    assert "under the pin, and not its own" not in text
 
 
-def test_one_of_which_nothing_ran_has_a_page(tmp_path):
-    told = canary_json([], [reason("INVALID", "arms", "", "candidate: cannot be loaded: no file")])
+def test_one_of_which_nothing_ran_has_a_page_that_says_what_is_not_known(tmp_path):
+    told = invalid_canary()
     told["pin"]["set"]["files"] = []
-    assert "candidate: cannot be loaded: no file" in said(page_of(write_canary(tmp_path, told)))
+    text = said(page_of(write_canary(tmp_path, told)))
+    for what in (
+        "candidate: cannot be loaded: no file",
+        "threads not known, the whole corpus, with latency",
+        "latency not known: nothing ran",
+        "environment not known, since nothing ran",
+    ):
+        assert what in text
+    assert "unpinned" not in text
+
+
+def test_a_case_that_one_side_has_no_record_of_was_not_judged(tmp_path):
+    why = reason("HOLD", "unknown", text="not judged under the candidate: there is no record of it")
+    text = said(page_of(write_canary(tmp_path, canary_json([case(change="undecided", candidate="none")], [why]))))
+    assert "undecided pass not judged" in text
+
+
+def test_a_first_call_that_no_clock_saw_is_not_known(tmp_path):
+    told = canary_json([case()], latency=latency((GEMM + " warm", "pass", 0.0)), first_calls=[unclocked()])
+    assert "×" not in said(page_of(write_canary(tmp_path, told)))
+    assert "+0.0 % -1.0 % to +1.0 % not known" in said(page_of(tmp_path))
 
 
 def test_hostile_text_stays_text(tmp_path):
@@ -310,6 +350,14 @@ def test_hostile_text_stays_text(tmp_path):
         ({"latency": {}}, "latency: 'schema' is missing"),
         ({"latency": latency((GEMM + " warm", "pass", 0.0)) | {"more": 1}}, "latency: 'more' is unknown"),
         ({"latency": latency(*[(GEMM + " warm", "pass", 0.0)] * 2)}, f"latency.cases[1].case: '{GEMM} warm' twice"),
+        ({"cases": [case("gemm/other:m=3")]}, "cases[0].kernel_id: gemm/other is not in kernels"),
+        ({"kernels": full_canary()["kernels"] * 2}, "kernels[2].kernel: gemm/openblas twice"),
+        (
+            {"cases": [case(candidate="none")]},
+            "cases[0].change: same of a case that was not judged on both sides",
+        ),
+        ({"asked": not_asked([])["asked"]}, "asked.latency: false, and there is latency"),
+        ({"latency": None}, "why_no_latency: empty, and there is no latency"),
         ({"kernels": 3}, "kernels: not an array"),
         ({"judged_seconds": 10**400}, "judged_seconds: out of range"),
         ({"environment": {"a\nb": 3}}, "environment.a\\nb: not a string"),
@@ -319,6 +367,16 @@ def test_what_does_not_fit_is_one_line_that_names_the_field(tmp_path, change, sa
     said_so = refusal(write_canary(tmp_path, full_canary() | change))
     assert says in said_so
     assert "canary.json" in said_so
+
+
+@pytest.mark.parametrize("change", [{"refused": 1}, {"cases": {"newly wrong": 1}}, {"cases": {"same": 1}}])
+def test_what_is_refused_and_what_is_judged_make_up_what_was_planned(tmp_path, change):
+    told = canary_json([case(), case(change="newly wrong")], [reason()])
+    read_canary(write_canary(tmp_path, told))
+    told["kernels"][0] |= change
+    refused, judged = told["kernels"][0]["refused"], sum(told["kernels"][0]["cases"].values())
+    says = f"kernels: gemm/openblas has 2 cases planned, and {refused} refused with {judged} judged"
+    assert says in refusal(write_canary(tmp_path, told))
 
 
 def test_arms_that_are_not_as_asked_outweigh_what_fails(tmp_path):

@@ -47,12 +47,12 @@ std::string identity_of(const LibrarySet& set) {
   return identity;
 }
 
-// What less than the whole corpus was asked: filters, and modules in the place of the build's own. Empty: all of it.
-std::vector<std::string> parts_asked(const Options& options) {
-  std::vector<std::string> parts = options.filters;
-  if (judges_own_modules(options)) return parts;
-  for (const fs::path& module : module_files(options)) parts.push_back("--module " + module.filename().string());
-  return parts;
+// Names of the modules in the place of the build's own. Empty: the build's.
+std::vector<std::string> modules_asked(const Options& options) {
+  std::vector<std::string> names;
+  if (judges_own_modules(options)) return names;
+  for (const fs::path& module : module_files(options)) names.push_back(module.filename().string());
+  return names;
 }
 
 // Kernels that the tree lists as computing with the library, among those that were asked for, and that no module of the
@@ -79,7 +79,12 @@ std::vector<std::string> not_built(const CanarySetting& setting, const LibraryRe
 class CanaryRun {
  public:
   CanaryRun(const CanarySetting& setting, fs::path folder)
-      : setting_(setting), sets_(canary_sets(setting.options)), folder_(std::move(folder)), started_(utc_now()) {
+      : setting_(setting),
+        sets_(canary_sets(setting.options)),
+        paths_(told_paths(setting.options)),
+        folder_(std::move(folder)),
+        started_(utc_now()) {
+    evidence_.latency_asked = !setting.options.no_latency;
     evidence_.not_as_asked = sets_.broken;
     if (!sets_.broken.empty()) return;
     for (const auto& [name, set] : {std::pair{"pin", &sets_.pin}, {"candidate", &sets_.candidate}}) {
@@ -119,22 +124,23 @@ class CanaryRun {
   CanaryResult conclude() {
     const CanaryResult result = judge_canary(evidence_, *setting_.policy.canary);
     const bool are_sides = sides_.size() == 2;
-    const Run none;
     const CanaryArm before = are_sides ? pin().arm(evidence_.pin.records) : CanaryArm{"pin", sets_.pin, {}, {}};
     const CanaryArm now =
         are_sides ? candidate().arm(evidence_.candidate.records) : CanaryArm{"candidate", sets_.candidate, {}, {}};
     fs::create_directories(folder_);
     write_canary(folder_, {.library = setting_.options.library,
                            .tier = std::string(name_of(setting_.options.tier)),
-                           .filters = parts_asked(setting_.options),
+                           .filters = setting_.options.filters,
+                           .modules = modules_asked(setting_.options),
                            .started = started_,
                            .finished = utc_now(),
                            .judged_seconds = judged_seconds_,
                            .pin = &before,
                            .candidate = &now,
-                           .run = are_sides ? &pin().run() : &none,
+                           .run = evidence_.planned.empty() ? nullptr : &pin().run(),
                            .evidence = &evidence_,
-                           .result = &result});
+                           .result = &result,
+                           .paths = &paths_});
     return result;
   }
 
@@ -196,6 +202,7 @@ class CanaryRun {
 
   const CanarySetting& setting_;
   CanarySets sets_;
+  ToldPaths paths_;
   fs::path folder_;
   std::vector<std::unique_ptr<CanarySide>> sides_;
   CanaryEvidence evidence_;
@@ -204,9 +211,9 @@ class CanaryRun {
 };
 
 std::string title_of(const CanaryResult& result, const CanarySets& sets, const Options& options) {
-  const std::vector<std::string> parts = parts_asked(options);
   std::string of;
-  for (const std::string& part : parts) of += (of.empty() ? ", of " : " and ") + part;
+  for (const std::string& filter : options.filters) of += (of.empty() ? ", of " : " and ") + filter;
+  for (const std::string& module : modules_asked(options)) of += (of.empty() ? ", of " : " and ") + module;
   return fmt::format("{}: {} {} -> {}{}{}", word_of(result.verdict), sets.pin.library, sets.pin.version,
                      sets.candidate.version, of, options.no_latency ? ", of correctness alone" : "");
 }

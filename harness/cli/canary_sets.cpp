@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "cli/paths.h"
@@ -58,6 +59,12 @@ CanarySets canary_sets(const Options& options) {
   make("pin", options.pin.empty() ? "system" : options.pin, sets.pin);
   make("candidate", options.candidate, sets.candidate);
   return sets;
+}
+
+ToldPaths told_paths(const Options& options) {
+  std::vector<std::string> notes;
+  const char* home = std::getenv("HOME");
+  return {library_cache(library_place(options), notes), home == nullptr ? "" : home};
 }
 
 LibrarySet library_set_asked_for(const Options& options) {

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "gate/library_recipe.h"
 #include "gate/library_versions.h"
+#include "gate/told_paths.h"
 #include "record/record.h"
 #include "worker/library_set.h"
 
@@ -32,6 +33,9 @@ LibrarySet library_set_asked_for(const Options& options);
 std::vector<std::string> library_contradictions(const Options& options, const LibrarySet& set,
                                                 const std::vector<LoadedLibrary>& loaded,
                                                 const std::vector<Record>& records);
+
+// How canary.json tells the paths of sets that are made here.
+ToldPaths told_paths(const Options& options);
 
 // Where this program's sets are made.
 LibraryPlace library_place(const Options& options);

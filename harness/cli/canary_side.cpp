@@ -41,6 +41,7 @@ CanarySide::CanarySide(const CanarySetting& setting, std::string name, LibrarySe
     broken_ = name_ + ": cannot be loaded: " + e.what();
     return;
   }
+  run_.libraries = loaded_.libraries;
   if (!loaded_.broken.empty()) {
     const size_t more = loaded_.broken.size() - 1;
     broken_ = name_ + ": cannot be loaded: " + loaded_.broken.front() +

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/canary_sets.h"
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/paths.h"
@@ -41,6 +42,7 @@ void require_promotable(const fs::path& folder, const json& canary) {
   if (verdict != "PROMOTE") refuse(folder, "its verdict is " + verdict + ", and only PROMOTE makes a pin");
   const json& asked = canary.at("asked");
   if (!asked.at("filters").empty()) refuse(folder, "it judged what --filter chose; judge the whole corpus");
+  if (!asked.at("modules").empty()) refuse(folder, "it judged the modules of --module; judge those of the build");
   if (asked.at("tier") == "smoke") refuse(folder, "it judged the smoke tier; judge --tier ci");
   if (!asked.at("latency").get<bool>()) refuse(folder, "it measured no latency; leave --no-latency out");
   if (canary.at("environment_label").at("state") != word_of(PinState::pinned)) {
@@ -53,6 +55,7 @@ void require_same_files(const fs::path& folder, const LibrarySet& set) {
     refuse(folder, "it judged one instruction set (--coretype); judge the library as it chooses by itself");
   }
   for (const LibrarySet::File& file : set.files) {
+    if (!fs::exists(file.path)) refuse(folder, file.path.string() + " is not there; judge the candidate anew");
     if (build_of(file.path) != file.build_id) refuse(folder, file.path.string() + " is another build by now");
   }
 }
@@ -72,8 +75,9 @@ int promote_command(const Options& options) {
       refuse(options.promote, "is a canary of " + library + ", not of " + options.library + "; leave the name out");
     }
     require_promotable(options.promote, canary);
-    from = library_set_from_json(canary.at("pin").at("set"));
-    to = library_set_from_json(canary.at("candidate").at("set"));
+    const ToldPaths paths = told_paths(options);
+    from = paths.read(library_set_from_json(canary.at("pin").at("set")));
+    to = paths.read(library_set_from_json(canary.at("candidate").at("set")));
     platform = canary.at("environment_label").at("platform");
   } catch (const json::exception& e) {
     refuse(options.promote, std::string(kCanaryFile) + ": " + e.what());

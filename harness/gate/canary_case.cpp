@@ -78,12 +78,14 @@ class Judging {
 
   JudgedCase judge() {
     CanaryCase& seen = judged_.seen;
+    if (pin_ != nullptr) seen.pin = pin_->verdict;
+    if (candidate_ != nullptr) seen.candidate = candidate_->verdict;
     if (pin_ == nullptr || candidate_ == nullptr) {
-      undecided(fmt::format("there is no record under the {}", pin_ == nullptr ? "pin" : "candidate"));
+      undecided(fmt::format("not judged under {}: there is no record of it", candidate_ != nullptr ? "the pin"
+                                                                             : pin_ != nullptr     ? "the candidate"
+                                                                                                   : "either"));
       return judged_;
     }
-    seen.pin = pin_->verdict;
-    seen.candidate = candidate_->verdict;
     if (candidate_->verdict == Verdict::error) {
       undecided("the harness failed under the candidate: " + candidate_->reason);
     } else if (pin_->verdict == Verdict::error) {

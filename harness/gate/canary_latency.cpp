@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kErrorASide = 0.025;
 
 // In how many of all orders of the two samples U, the number of pairs of which the second is greater, is u: the
@@ -140,9 +140,13 @@ FirstCall compare_first_calls(const std::string& kernel_id, std::span<const doub
                  .processes = static_cast<int64_t>(std::min(pin.size(), candidate.size())),
                  .pin_us = median(pin),
                  .candidate_us = median(candidate),
-                 .low = 0,
-                 .high = kInfinity};
-  call.ratio = call.candidate_us / call.pin_us;
+                 .ratio = kNone,
+                 .low = kNone,
+                 .high = kNone};
+  if (call.pin_us > 0 && call.candidate_us > 0) call.ratio = call.candidate_us / call.pin_us;
+  // A clock that did not tick measured nothing that a ratio could be of.
+  const auto is_measured = [](double us) { return us > 0; };
+  if (!std::ranges::all_of(pin, is_measured) || !std::ranges::all_of(candidate, is_measured)) return call;
   std::vector<double> shifts;
   for (const double before : pin) {
     for (const double now : candidate) shifts.push_back(std::log(now / before));

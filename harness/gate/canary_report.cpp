@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "gate/record_libraries.h"
 #include "record/json.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
@@ -27,11 +28,22 @@ std::string repro_of_any(std::span<const Record> records) {
   return line;
 }
 
+// All that a side had loaded under a name of its set's files, its own or not; the side's run.json has what else it had.
+// A record tells the build of what came late, and no folder.
+std::vector<LoadedLibrary> loaded_by_name(const CanaryArm& arm) {
+  std::vector<LoadedLibrary> loaded = named_in(arm.set, arm.loaded);
+  for (const Record& record : arm.records) {
+    for (const LoadedLibrary& late : named_in(arm.set, libraries_of(record, {}))) {
+      const auto is_known = [&](const LoadedLibrary& one) { return one.build_id == late.build_id; };
+      if (std::ranges::none_of(loaded, is_known)) loaded.push_back(late);
+    }
+  }
+  return loaded;
+}
+
 json side_to_json(const CanaryArm& arm) {
   json loaded = json::array();
-  for (const LoadedLibrary& library : arm.loaded) {
-    const auto is_it = [&](const LibrarySet::File& file) { return file.path == library.path; };
-    if (std::ranges::none_of(arm.set.files, is_it)) continue;  // the side's run.json has them all
+  for (const LoadedLibrary& library : loaded_by_name(arm)) {
     loaded.push_back({{"path", library.path}, {"version", library.version}, {"build_id", library.build_id}});
   }
   return {{"set", to_json(arm.set)}, {"loaded", loaded}, {"repro", repro_of_any(arm.records)}};
@@ -76,6 +88,8 @@ json kernel_to_json(const CanaryKernel& kernel) {
           {"selections", kernel.selections},   {"workspace_grew", kernel.workspace_grew}};
 }
 
+std::string_view word_of(const std::optional<Verdict>& verdict) { return verdict ? word_of(*verdict) : "none"; }
+
 json case_to_json(const CanaryCase& one) {
   return {{"kernel_id", one.kernel_id},
           {"pin", word_of(one.pin)},
@@ -89,9 +103,23 @@ json case_to_json(const CanaryCase& one) {
 }
 
 json first_call_to_json(const FirstCall& call) {
-  return {{"kernel_id", call.kernel_id},       {"processes", call.processes}, {"pin_us", call.pin_us},
-          {"candidate_us", call.candidate_us}, {"ratio", call.ratio},         {"low", number_or_null(call.low)},
+  return {{"kernel_id", call.kernel_id},       {"processes", call.processes},         {"pin_us", call.pin_us},
+          {"candidate_us", call.candidate_us}, {"ratio", number_or_null(call.ratio)}, {"low", number_or_null(call.low)},
           {"high", number_or_null(call.high)}};
+}
+
+// With every path as others may see it.
+json told(const json& value, const ToldPaths& paths, bool is_command = false) {
+  if (value.is_string()) {
+    const std::string text = value;
+    return is_command ? paths.in_command(text) : paths.in_text(text);
+  }
+  if (!value.is_structured()) return value;
+  json copy = value;
+  for (auto item = copy.begin(); item != copy.end(); ++item) {
+    *item = told(*item, paths, is_command || (value.is_object() && item.key() == "repro"));
+  }
+  return copy;
 }
 
 }  // namespace
@@ -109,24 +137,31 @@ json to_json(const CanaryReport& report) {
                    {"asked",
                     {{"tier", report.tier},
                      {"filters", report.filters},
-                     {"latency", report.evidence->latency.has_value()},
-                     {"threads", report.run->threads}}},
+                     {"modules", report.modules},
+                     {"latency", report.evidence->latency_asked},
+                     {"threads", json()}}},
                    {"started", report.started},
                    {"finished", report.finished},
                    {"judged_seconds", report.judged_seconds},
                    {"pin", side_to_json(*report.pin)},
                    {"candidate", side_to_json(*report.candidate)},
                    {"same_build", report.evidence->same_build},
-                   {"environment", report.run->environment},
-                   {"environment_label", to_json(report.run->pin)},
+                   {"environment", json()},
+                   {"environment_label", json()},
                    {"reasons", reasons_to_json(report)},
                    {"kernels", kernels},
                    {"cases", cases},
                    {"first_calls", first_calls},
                    {"out_of_time", report.evidence->out_of_time},
+                   {"why_no_latency", why_no_latency(*report.evidence)},
                    {"latency", json()}};
   if (report.evidence->latency) document["latency"] = to_json(*report.evidence->latency);
-  return document;
+  if (report.run != nullptr) {
+    document["asked"]["threads"] = report.run->threads;
+    document["environment"] = report.run->environment;
+    document["environment_label"] = to_json(report.run->pin);
+  }
+  return told(document, *report.paths);
 }
 
 void write_canary(const std::filesystem::path& folder, const CanaryReport& report) {

@@ -7,6 +7,7 @@
 
 #include "gate/canary_arms.h"
 #include "gate/canary_verdict.h"
+#include "gate/told_paths.h"
 #include "record/run_json.h"
 
 namespace assay {
@@ -17,13 +18,15 @@ struct CanaryReport {
   std::string library;
   std::string tier;
   std::vector<std::string> filters;  // empty: the whole corpus
+  std::vector<std::string> modules;  // in the place of the build's own, by name
   std::string started, finished;     // RFC 3339, UTC
   double judged_seconds = 0;         // of this part, where it was interrupted
   const CanaryArm* pin = nullptr;
   const CanaryArm* candidate = nullptr;
-  const Run* run = nullptr;  // of the pin's side: the machine and its label
+  const Run* run = nullptr;  // of the pin's side: the machine and its label; none: nothing ran
   const CanaryEvidence* evidence = nullptr;
   const CanaryResult* result = nullptr;
+  const ToldPaths* paths = nullptr;
 };
 
 nlohmann::json to_json(const CanaryReport& report);

@@ -84,7 +84,7 @@ class Canary {
       add(first_call_reasons(evidence_.first_calls, policy_));
       judge_untimed(*evidence_.latency);
     } else {
-      add({CanaryVerdict::promote, "note", "", "", "latency was not asked for: nothing is known of it"});
+      add({CanaryVerdict::promote, "note", "", "", "nothing is known of latency: " + why_no_latency(evidence_)});
     }
     std::ranges::stable_sort(result_.reasons, [](const CanaryReason& a, const CanaryReason& b) {
       return std::tuple(-static_cast<int>(a.asks), place_of(a.kind), a.kernel, a.what) <
@@ -141,7 +141,7 @@ class Canary {
       add(std::move(judged.reasons));
       result_.cases.push_back(std::move(judged.seen));
     }
-    if (!any_judged) {
+    if (!any_judged && !evidence_.planned.empty()) {
       add({CanaryVerdict::hold, "unknown", "", "", "no case was judged: the kernels refuse each under both"});
     }
     for (auto& [name, kernel] : kernels_) {
@@ -252,6 +252,14 @@ std::string_view word_of(CaseChange change) {
   static constexpr std::array<std::string_view, 7> kWords{"same",      "moved",     "taken",      "fixed",
                                                           "as before", "undecided", "newly wrong"};
   return kWords[static_cast<size_t>(change)];
+}
+
+std::string why_no_latency(const CanaryEvidence& evidence) {
+  if (!evidence.latency_asked) return "it was not asked for";
+  if (!evidence.latency) return "nothing ran, since the sides are not what was asked for";
+  if (!evidence.latency->invalid.empty()) return evidence.latency->invalid;
+  if (evidence.latency->result.cases.empty()) return "no case of these is timed";
+  return evidence.latency->blocks == 0 ? "no block of it was measured" : "";
 }
 
 CanaryResult judge_canary(const CanaryEvidence& evidence, const CanaryPolicy& policy) {

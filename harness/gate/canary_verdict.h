@@ -53,7 +53,7 @@ std::string_view word_of(CaseChange change);
 
 struct CanaryCase {
   std::string kernel_id;
-  Verdict pin = Verdict::error, candidate = Verdict::error;
+  std::optional<Verdict> pin, candidate;  // none: was not judged
   CaseChange change = CaseChange::undecided;
   bool has_bits = false;              // both gave outputs
   bool moved = false;                 // and they differ
@@ -83,7 +83,8 @@ struct FirstCall {
   std::string kernel_id;
   int64_t processes = 0;                // of the arm with fewer
   double pin_us = 0, candidate_us = 0;  // medians
-  double ratio = 1, low = 0, high = 0;  // candidate to pin, and a 95 % interval of it
+  // Candidate to pin, NaN where a median is 0 by the clock, and a 95 % interval of it, NaN where there is none.
+  double ratio = 1, low = 0, high = 0;
 };
 
 struct CanarySeen {
@@ -97,8 +98,9 @@ struct CanaryEvidence {
   std::vector<std::string> not_built;     // op/kernel that compute with the library here, and have no module
   std::vector<std::string> not_as_asked;  // what contradicts the arms, a line each; not empty: INVALID
   bool same_build = false;                // the candidate is the pin's build under another path
-  std::optional<Comparison> latency;      // pin as base, candidate as change; none: was not asked for
-  bool out_of_time = false;               // latency was
+  bool latency_asked = false;
+  std::optional<Comparison> latency;  // pin as base, candidate as change; none: was not measured
+  bool out_of_time = false;           // latency was
   std::vector<FirstCall> first_calls;
 };
 
@@ -108,6 +110,9 @@ struct CanaryResult {
   std::vector<CanaryCase> cases;      // as planned
   std::vector<CanaryKernel> kernels;  // by name
 };
+
+// Why nothing is known of latency, in some words; empty where it was measured.
+std::string why_no_latency(const CanaryEvidence& evidence);
 
 CanaryResult judge_canary(const CanaryEvidence& evidence, const CanaryPolicy& policy);
 

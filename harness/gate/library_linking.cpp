@@ -175,9 +175,7 @@ std::vector<Lacking> lacking_in(const std::string& output, std::string& rest) {
 }
 
 Linked link_library(Linking& linking, const fs::path& name, std::vector<std::string>& notes) {
-  const std::vector<std::string> where = ask_library_script(linking.place, {"where"}, notes);
-  if (where.size() != 1) throw Error("ci/library where: answers " + std::to_string(where.size()) + " lines");
-  const fs::path folder = fs::path(where.front()) / name;
+  const fs::path folder = library_cache(linking.place, notes) / name;
   const std::string& soname = linking.recipe.soname;
   if (fs::exists(folder) && is_whole(linking, folder)) return {folder, Folder(linking, folder).loader()};
   fs::remove_all(folder);

@@ -133,6 +133,12 @@ std::vector<std::string> ask_library_script(const LibraryPlace& place, const std
   return lines;
 }
 
+fs::path library_cache(const LibraryPlace& place, std::vector<std::string>& notes) {
+  const std::vector<std::string> where = ask_library_script(place, {"where"}, notes);
+  if (where.size() != 1) throw Error("ci/library where: answers " + std::to_string(where.size()) + " lines");
+  return where.front();
+}
+
 fs::path find_installed(const LibraryPlace& place, const std::string& soname) {
   std::vector<fs::path> folders = place.installed;
   if (const char* inherited = std::getenv("LD_LIBRARY_PATH"); inherited != nullptr) {

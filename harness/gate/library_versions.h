@@ -50,6 +50,9 @@ bool is_earlier(std::string_view version, std::string_view other);
 std::vector<std::string> ask_library_script(const LibraryPlace& place, const std::vector<std::string>& arguments,
                                             std::vector<std::string>& notes);
 
+// The folder where ci/library keeps what it has fetched, and sets are made.
+std::filesystem::path library_cache(const LibraryPlace& place, std::vector<std::string>& notes);
+
 // The file by which the soname is found here: in `installed`, in LD_LIBRARY_PATH, by the loader's cache. Empty:
 // nowhere.
 std::filesystem::path find_installed(const LibraryPlace& place, const std::string& soname);

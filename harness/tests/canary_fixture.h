@@ -38,8 +38,9 @@ class CanaryCli : public ::testing::Test {
   }
 
   // A folder with the library and something planted in it: PLANT_WRONG, ...
-  fs::path planted(const std::string& what) const {
-    const fs::path folder = scratch.path / what;
+  fs::path planted(const std::string& what) const { return planted(what, scratch.path); }
+  fs::path planted(const std::string& what, const fs::path& in) const {
+    const fs::path folder = in / what;
     copy(folder / "libplantedb.so.0", "libplantedb.so.0");
     const ProgramEnd end =
         run_program({"cc", "-O2", "-shared", "-fPIC", "-Wl,--build-id", "-Wl,-soname,libopenblas.so.0",

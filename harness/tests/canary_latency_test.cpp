@@ -31,6 +31,7 @@ class CanaryLatencyTest : public ::testing::Test {
   }
   CanaryResult judged(bool out_of_time = false) {
     CanaryEvidence evidence = same_on_both();
+    evidence.latency_asked = true;
     evidence.latency = latency;
     evidence.out_of_time = out_of_time;
     evidence.first_calls = first_calls;
@@ -152,8 +153,47 @@ TEST(FirstCall, TheIntervalIsThatOfTheTables) {
 TEST(FirstCall, TooFewProcessesHaveNoInterval) {
   const std::vector<double> three{1, 2, 3};
   const FirstCall call = compare_first_calls("x", three, three);
-  EXPECT_EQ(call.low, 0);
-  EXPECT_TRUE(std::isinf(call.high));
+  EXPECT_EQ(call.ratio, 1);
+  EXPECT_TRUE(std::isnan(call.low));
+  EXPECT_TRUE(std::isnan(call.high));
+  EXPECT_THAT(first_call_reasons({compare_first_calls("x", three, std::vector<double>{100, 200, 300})}, kCanaryPolicy),
+              IsEmpty());
+}
+
+TEST(FirstCall, AClockThatDidNotTickMeasuredNothing) {
+  const std::vector<double> ones(8, 1), zeros(8, 0);
+  std::vector<double> once = ones;
+  once.front() = 0;
+  for (const auto& [pin, candidate] : {std::pair{zeros, ones}, {ones, zeros}, {zeros, zeros}}) {
+    const FirstCall call = compare_first_calls("x", pin, candidate);
+    EXPECT_TRUE(std::isnan(call.ratio)) << call.ratio;
+    EXPECT_TRUE(std::isnan(call.low) && std::isnan(call.high));
+  }
+  const FirstCall call = compare_first_calls("x", once, ones);
+  EXPECT_EQ(call.ratio, 1);
+  EXPECT_TRUE(std::isnan(call.low) && std::isnan(call.high));
+}
+
+TEST(WhyNoLatency, SaysWhatWasAskedAndWhatWasMeasured) {
+  CanaryEvidence evidence = same_on_both();
+  const auto note = [&] { return judge_canary(evidence, kCanaryPolicy).reasons.back().text; };
+  EXPECT_EQ(why_no_latency(evidence), "it was not asked for");
+  EXPECT_EQ(note(), "nothing is known of latency: it was not asked for");
+  evidence.latency_asked = true;
+  evidence.planned.clear();
+  evidence.not_as_asked = {"candidate: cannot be loaded: as planted"};
+  EXPECT_EQ(why_no_latency(evidence), "nothing ran, since the sides are not what was asked for");
+  EXPECT_EQ(note(), "nothing is known of latency: nothing ran, since the sides are not what was asked for");
+  EXPECT_THAT(grave(judge_canary(evidence, kCanaryPolicy)),
+              ElementsAre("arms: candidate: cannot be loaded: as planted"));
+  evidence.latency.emplace();
+  EXPECT_EQ(why_no_latency(evidence), "no case of these is timed");
+  evidence.latency->result.cases.emplace_back();
+  EXPECT_EQ(why_no_latency(evidence), "no block of it was measured");
+  evidence.latency->blocks = 4;
+  EXPECT_EQ(why_no_latency(evidence), "");
+  evidence.latency->invalid = "as planted";
+  EXPECT_EQ(why_no_latency(evidence), "as planted");
 }
 
 }  // namespace

@@ -162,7 +162,9 @@ TEST_F(CanaryVerdictTest, WhatIsUnknownIsNeverPromoted) {
   EXPECT_EQ(between(passed(), failed("truth")).verdict, CanaryVerdict::hold) << "the oracle is in doubt";
   evidence = same_on_both();
   evidence.candidate.records.clear();
-  EXPECT_THAT(grave(judged()), ElementsAre("unknown: there is no record under the candidate"));
+  EXPECT_THAT(grave(judged()), ElementsAre("unknown: not judged under the candidate: there is no record of it"));
+  EXPECT_EQ(judged().cases.at(0).pin, Verdict::pass);
+  EXPECT_EQ(judged().cases.at(0).candidate, std::nullopt);
   evidence.pin.records.clear();
   EXPECT_EQ(judged().verdict, CanaryVerdict::hold);
 }

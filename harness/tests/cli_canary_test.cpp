@@ -78,7 +78,7 @@ TEST_F(CanaryCli, ACandidateThatCannotBeLoadedIsInvalid) {
     const ProgramEnd end = canary(folder, kFewCases);
     EXPECT_EQ(end.status, 3) << end.output;
     EXPECT_THAT(end.output, HasSubstr("candidate: cannot be loaded: "));
-    EXPECT_THAT(grave(), ::testing::Contains("arms "));
+    EXPECT_THAT(grave(), ElementsAre("arms "));
   }
 }
 
@@ -113,6 +113,33 @@ TEST_F(CanaryCli, KernelsWithoutAModuleAreCountedAndKeepItFromPromotion) {
   EXPECT_THAT(part.output, AllOf(HasSubstr("blas_dot/openblas"), HasSubstr("blas_trsm/openblas")));
   EXPECT_THAT(grave(), ElementsAre("coverage "));
   EXPECT_EQ(judged("gemm/openblas:m=33,n=17,k=65,dtype=f32").status, 0) << "the others were not asked for";
+}
+
+TEST_F(CanaryCli, OfOneThatDidNotRunWhatWasAskedIsSaidAndWhatIsNotKnown) {
+  write_text(scratch.path / "text/libopenblas.so.0", "no library\n");
+  const ProgramEnd end = canary(scratch.path / "text");
+  EXPECT_EQ(end.status, 3) << end.output;
+  const nlohmann::json document = written(), &asked = document.at("asked");
+  EXPECT_EQ(asked.at("latency"), true);
+  EXPECT_EQ(asked.at("filters"), nlohmann::json::array());
+  EXPECT_EQ(asked.at("modules"), nlohmann::json({"gemm_openblas.so"}));
+  EXPECT_EQ(document.at("why_no_latency"), "nothing ran, since the sides are not what was asked for");
+  for (const nlohmann::json& unknown :
+       {asked.at("threads"), document.at("environment"), document.at("environment_label"), document.at("latency")}) {
+    EXPECT_TRUE(unknown.is_null()) << unknown;
+  }
+}
+
+TEST_F(CanaryCli, TheFileThatCameInTheCandidatesPlaceIsListed) {
+  const fs::path candidate = planted("PLANT_NOTHING");
+  ::setenv("LD_PRELOAD", installed().c_str(), 1);
+  const ProgramEnd end = canary(candidate, kFewCases);
+  ::unsetenv("LD_PRELOAD");
+  EXPECT_EQ(end.status, 3) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("candidate: "));
+  std::vector<std::string> builds;
+  for (const nlohmann::json& one : written().at("candidate").at("loaded")) builds.push_back(one.at("build_id"));
+  EXPECT_THAT(builds, ::testing::Contains(build_of(installed())));
 }
 
 TEST_F(CanaryCli, WithoutAPinnedEnvironmentItIsInvalidUnlessAsked) {

@@ -358,14 +358,14 @@ class PromoteCli : public CanaryCli {
   // As if it had judged the whole corpus.
   nlohmann::json whole() const {
     nlohmann::json canary = written();
-    canary["asked"]["filters"] = nlohmann::json::array();
+    canary["asked"]["filters"] = canary["asked"]["modules"] = nlohmann::json::array();
     canary["asked"]["latency"] = true;
     return canary;
   }
   fs::path pin() const { return fs::directory_iterator(root_ / "ci/pins")->path(); }
   std::string candidate_build() const { return build_of(candidate_ / "libopenblas.so.0"); }
 
-  const fs::path root_ = scratch.path / "root", candidate_ = planted("PLANT_NOTHING");
+  const fs::path root_ = scratch.path / "root", candidate_ = planted("PLANT_NOTHING", scratch.path / "libraries");
 };
 
 TEST_F(PromoteCli, TheCandidateTakesThePinsPlaceInADiff) {
@@ -385,6 +385,21 @@ TEST_F(PromoteCli, TheCandidateTakesThePinsPlaceInADiff) {
   expect_refused(promote(), "judge it against the pinned one");
 }
 
+TEST_F(PromoteCli, FilesAreFoundInWhoeversCacheItIs) {
+  const fs::path cache = scratch.path / "libraries", other = scratch.path / "other";
+  write(whole());
+  EXPECT_EQ(written().at("candidate").at("set").at("files")[0].at("path"), "cache:PLANT_NOTHING/libopenblas.so.0");
+  EXPECT_THAT(content_of(out() / "canary.json"), Not(HasSubstr(cache.string())));
+  ::setenv("ASSAY_LIBRARIES", other.c_str(), 1);
+  expect_refused(promote(),
+                 (other / "PLANT_NOTHING/libopenblas.so.0").string() + " is not there; judge the candidate anew");
+  fs::remove_all(other);
+  fs::rename(cache, other);
+  const ProgramEnd end = promote();
+  EXPECT_EQ(end.status, 0) << end.output;
+  EXPECT_THAT(content_of(pin()), HasSubstr(build_of(other / "PLANT_NOTHING/libopenblas.so.0")));
+}
+
 TEST_F(PromoteCli, OfLessThanEverythingThereIsNoPromotion) {
   const std::string before = content_of(pin());
   expect_refused(promote(), "it judged what --filter chose; judge the whole corpus");
@@ -397,6 +412,7 @@ TEST_F(PromoteCli, OfLessThanEverythingThereIsNoPromotion) {
   };
   expect_refused(refused_with("/verdict", "HOLD"), "its verdict is HOLD, and only PROMOTE makes a pin");
   expect_refused(refused_with("/asked/latency", false), "it measured no latency");
+  expect_refused(refused_with("/asked/modules", {"mine.so"}), "it judged the modules of --module");
   expect_refused(refused_with("/asked/tier", "smoke"), "it judged the smoke tier; judge --tier ci");
   expect_refused(refused_with("/environment_label/state", "unpinned"), "was not the pinned one");
   expect_refused(refused_with("/environment_label/platform", "other"), "there is no ");

@@ -98,6 +98,19 @@ TEST_F(LibrarySetTest, ALibraryOfThatNameInAFileOfAnotherIsTold) {
               HasSubstr("libtinyp-r2.so was loaded, not "));
 }
 
+TEST_F(LibrarySetTest, WhatBearsItsNamesIsFoundWhoseverItIs) {
+  const LoadedLibrary own = loaded("candidate", "libtiny.so.0"), pins = loaded("pin", "libinner.so.1"),
+                      late{.path = "libtiny.so.0", .version = "0", .build_id = "0e"},
+                      other{.path = "/somewhere/libother.so.3", .version = "3", .build_id = "0f"};
+  fs::copy(root_ / "pin/libtiny.so.0", root_ / "pin/libtinyp-r2.so");
+  const LoadedLibrary renamed = loaded("pin", "libtinyp-r2.so");
+  std::vector<std::string> builds;
+  for (const LoadedLibrary& one : named_in(set_, std::vector{own, other, pins, own, late, renamed})) {
+    builds.push_back(one.build_id);
+  }
+  EXPECT_THAT(builds, testing::ElementsAre(own.build_id, "0e", renamed.build_id, pins.build_id));
+}
+
 TEST_F(LibrarySetTest, AnotherBuildAtThePathIsTold) {
   LoadedLibrary other = loaded("candidate", "libtiny.so.0");
   other.build_id = "00ff";

@@ -23,6 +23,25 @@ std::string name_of(const fs::path& file) {
   return soname.empty() ? file.filename().string() : soname;
 }
 
+// With the name that each goes by.
+using Named = std::vector<std::pair<std::string, const LoadedLibrary*>>;
+
+Named named(std::span<const LoadedLibrary> loaded) {
+  Named all;
+  for (const LoadedLibrary& library : loaded) all.emplace_back(name_of(library.path), &library);
+  return all;
+}
+
+std::vector<const LoadedLibrary*> of_its_name(const LibrarySet::File& file, const Named& loaded) {
+  const std::string own_name = name_of(file.path);
+  std::vector<const LoadedLibrary*> found;
+  for (const auto& [name, library] : loaded) {
+    // A record names what came late without its folder.
+    if (name == file.soname || name == own_name || library->path == file.path.filename()) found.push_back(library);
+  }
+  return found;
+}
+
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) all += (all.empty() ? "" : " and ") + text;
@@ -36,11 +55,11 @@ std::string asked_for(const LibrarySet& set) {
   return joined(texts);
 }
 
-std::string contradiction(const LibrarySet::File& file, std::span<const LoadedLibrary* const> of_its_name) {
+std::string contradiction(const LibrarySet::File& file, std::span<const LoadedLibrary* const> namesakes) {
   const std::string path = canonical_text(file.path);
   const LoadedLibrary* own = nullptr;
   std::vector<std::string> others;
-  for (const LoadedLibrary* library : of_its_name) {
+  for (const LoadedLibrary* library : namesakes) {
     if (canonical_text(library->path) == path) {
       own = library;
     } else {
@@ -85,17 +104,25 @@ std::string violation(const LibrarySet& set, std::span<const LoadedLibrary> load
   if (set.library.empty()) return {};
   const std::string whose = set.library + " " + set.version + ": ";
   if (set.files.empty()) return whose + "the set names no files, so that nothing shows what was loaded";
-  std::vector<std::pair<std::string, const LoadedLibrary*>> named;
-  for (const LoadedLibrary& library : loaded) named.emplace_back(name_of(library.path), &library);
+  const Named all = named(loaded);
   for (const LibrarySet::File& file : set.files) {
-    const std::string own_name = name_of(file.path);
-    std::vector<const LoadedLibrary*> of_its_name;
-    for (const auto& [name, library] : named) {
-      if (name == file.soname || name == own_name) of_its_name.push_back(library);
-    }
-    if (const std::string why = contradiction(file, of_its_name); !why.empty()) return whose + why;
+    if (const std::string why = contradiction(file, of_its_name(file, all)); !why.empty()) return whose + why;
   }
   return {};
+}
+
+std::vector<LoadedLibrary> named_in(const LibrarySet& set, std::span<const LoadedLibrary> loaded) {
+  const Named all = named(loaded);
+  std::vector<LoadedLibrary> found;
+  for (const LibrarySet::File& file : set.files) {
+    for (const LoadedLibrary* library : of_its_name(file, all)) {
+      const auto is_it = [&](const LoadedLibrary& one) {
+        return one.path == library->path && one.build_id == library->build_id;
+      };
+      if (std::ranges::none_of(found, is_it)) found.push_back(*library);
+    }
+  }
+  return found;
 }
 
 std::string environment_refused(const LibrarySet& set, const std::map<std::string, std::string>& selection) {

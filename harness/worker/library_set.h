@@ -47,6 +47,9 @@ std::vector<LibrarySet::File> files_needed(const std::string& soname, std::span<
 // the set. Says so too where the set names no files, which proves nothing.
 std::string violation(const LibrarySet& set, std::span<const LoadedLibrary> loaded);
 
+// Those of `loaded` that bear the name of one of the set's files: its own, and what came in the place of one.
+std::vector<LoadedLibrary> named_in(const LibrarySet& set, std::span<const LoadedLibrary> loaded);
+
 // How what a kernel says of its plan (Record::selection) contradicts what the set's environment asked the library for,
 // in one line: another core ran, or the kernel does not tell. Empty: it was heeded, or nothing was asked.
 std::string environment_refused(const LibrarySet& set, const std::map<std::string, std::string>& selection);
