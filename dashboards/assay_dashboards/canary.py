@@ -220,9 +220,15 @@ class Canary:
         return sum(k["bits_moved"] for k in kernels), sum(k["bits_compared"] for k in kernels)
 
     def strangers(self, side: str) -> list:
-        """What a side had loaded under a name of its set's files, and is another build."""
-        own = {file["build_id"] for file in self.told[side]["set"]["files"]}
-        return [one for one in self.told[side]["loaded"] if one["build_id"] not in own]
+        """What a side had loaded under a name of its set's files, and is another file or build. What came late has a
+        name and no path."""
+        own = {(file["path"], file["build_id"]) for file in self.told[side]["set"]["files"]}
+        builds = {build for _, build in own}
+        return [
+            one
+            for one in self.told[side]["loaded"]
+            if (one["path"], one["build_id"]) not in own and ("/" in one["path"] or one["build_id"] not in builds)
+        ]
 
     def medians(self, kernel_id: str) -> list:
         """(metric, outcome, ratio, low, high) of each timed metric of a case; None where it is not known."""

@@ -290,9 +290,13 @@ def test_libraries_are_told_by_build_and_package(tmp_path):
 
 def test_a_file_that_came_in_the_place_of_another_is_told(tmp_path):
     told = invalid_canary("candidate: libopenblas.so.0: /lib/0.3.21.so was loaded")
-    told["candidate"]["loaded"] = told["pin"]["loaded"]
+    told["candidate"]["loaded"] = told["pin"]["loaded"] + [
+        {"path": "/lib/copy.so", "version": "", "build_id": "bb"},
+        {"path": "libopenblas.so.0", "version": "", "build_id": "bb"},
+    ]
     text = said(page_of(write_canary(tmp_path, told)))
-    assert "Loaded under the candidate, and not its own /lib/0.3.21.so 0.3.21, build-id aa" in text
+    others = "/lib/0.3.21.so 0.3.21, build-id aa /lib/copy.so , build-id bb pin, package"
+    assert "Loaded under the candidate, and not its own " + others in text
     assert "under the pin, and not its own" not in text
 
 

@@ -1,10 +1,13 @@
 #include "gate/library_sets.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <sstream>
 
+#include "check/hash.h"
 #include "core/error.h"
 #include "gate/library_linking.h"
 #include "gate/nearest.h"
@@ -99,6 +102,9 @@ std::string as_file_name(std::string text) {
   return text;
 }
 
+// In the place of a path, which would say whose folder it is.
+std::string hash_of(const std::string& text) { return fmt::format("{:016x}", xxh64_of(text.data(), text.size())); }
+
 // A recipe's name before a colon: that recipe, and the rest of the words.
 std::pair<LibraryRecipe, std::string> recipe_and_words(const LibraryPlace& place, const std::string& name,
                                                        const std::string& words) {
@@ -180,7 +186,8 @@ LibrarySet make_library_set(const LibraryPlace& place, const std::string& recipe
       return fetch(place, {"debian", chosen.from, needs[next++]}, notes);
     };
     const std::string build = build_of(main);
-    const std::string name = chosen.kind + "-" + as_file_name(chosen.version) + "-" + build.substr(0, 17);
+    const std::string which = chosen.kind == "folder" ? hash_of(chosen.version) : as_file_name(chosen.version);
+    const std::string name = chosen.kind + "-" + which + "-" + build.substr(0, 17);
     const Linked linked = link_library(linking, fs::path("sets") / recipe.name / name, notes);
     set.folders = {linked.folder};
     set.loader = linked.loader;

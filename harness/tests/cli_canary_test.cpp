@@ -11,6 +11,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST_F(CanaryCli, TheSameLibraryUnderAnotherPathIsPromotedAndSaidToBeTheSame) {
   const fs::path same = scratch.path / "same";
@@ -131,15 +133,20 @@ TEST_F(CanaryCli, OfOneThatDidNotRunWhatWasAskedIsSaidAndWhatIsNotKnown) {
 }
 
 TEST_F(CanaryCli, TheFileThatCameInTheCandidatesPlaceIsListed) {
-  const fs::path candidate = planted("PLANT_NOTHING");
+  const fs::path candidate = scratch.path / "candidate";
+  copy(candidate / "libopenblas.so.0", "libopenblas.so.0");
   ::setenv("LD_PRELOAD", installed().c_str(), 1);
   const ProgramEnd end = canary(candidate, kFewCases);
   ::unsetenv("LD_PRELOAD");
   EXPECT_EQ(end.status, 3) << end.output;
-  EXPECT_THAT(end.output, HasSubstr("candidate: "));
-  std::vector<std::string> builds;
-  for (const nlohmann::json& one : written().at("candidate").at("loaded")) builds.push_back(one.at("build_id"));
-  EXPECT_THAT(builds, ::testing::Contains(build_of(installed())));
+  EXPECT_THAT(end.output, HasSubstr(installed().string() + " was loaded, not " + candidate.string()));
+  const nlohmann::json document = written(), &loaded = document.at("candidate").at("loaded");
+  ASSERT_EQ(loaded.size(), 1u) << loaded;
+  EXPECT_EQ(loaded[0].at("path"), installed().string());
+  EXPECT_EQ(loaded[0].at("build_id"), build_of(installed()));
+  for (const nlohmann::json& folder : document.at("candidate").at("set").at("folders")) {
+    EXPECT_THAT(folder, AllOf(StartsWith("cache:"), Not(HasSubstr(scratch.path.filename().string()))));
+  }
 }
 
 TEST_F(CanaryCli, WithoutAPinnedEnvironmentItIsInvalidUnlessAsked) {
