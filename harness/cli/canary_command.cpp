@@ -56,7 +56,7 @@ std::vector<std::string> modules_asked(const Options& options) {
 }
 
 // Kernels that the tree lists as computing with the library, among those that were asked for, and that no module of the
-// build has. Of modules that were named one by one the others are not missing: parts_asked() tells them.
+// build has. Of modules that were named one by one the others are not missing: modules_asked() tells them.
 std::vector<std::string> not_built(const CanarySetting& setting, const LibraryRecipe& recipe,
                                    const std::vector<KernelInfo>& built) {
   std::vector<std::string> missing;
