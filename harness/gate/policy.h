@@ -46,8 +46,8 @@ struct KnownIssue {
   // packages of one library may differ in that. Empty: whatever is loaded.
   std::vector<std::string> libraries = {};
   std::vector<std::string> processor_lacks = {};  // instruction sets with which a library takes another way
-  // What the record's selection must name as "isa", any of them: the code that a library chose, which the processor alone
-  // does not tell (an old OpenBLAS takes a new processor for a Prescott). Empty: whatever it chose.
+  // What the record's selection must name as "isa", any of them: the code that a library chose, which the processor
+  // alone does not tell (an old OpenBLAS takes a new processor for a Prescott). Empty: whatever it chose.
   std::vector<std::string> isa = {};
 };
 // Why the same failure is not the known one in this record, in few words: a library of the issue is another, or not

@@ -187,7 +187,7 @@ TEST(ToldPaths, OfACommandMeanTheSameToAShell) {
   const fs::path home = scratch.path / "home";
   fs::create_directories(home);
   const ToldPaths paths("", home);
-  const std::string words = shell_quoted((home / "it's \ here").string()) + " " + (home / "plain").string() + " " +
+  const std::string words = shell_quoted((home / "it's \\ here").string()) + " " + (home / "plain").string() + " " +
                             shell_quoted("x=" + home.string()) + " 'a\' \' " + shell_quoted((home / "z").string());
   const std::string told = paths.in_command(words);
   EXPECT_THAT(told, Not(HasSubstr(home.string())));
