@@ -55,7 +55,7 @@ def git(tree, *arguments):
 @pytest.fixture
 def tree(tmp_path):
     """A repository whose last commit changes one of two C++ files."""
-    for name in ["ci/test", "ci/common.sh", "ci/tally.py", "conftest.py"]:
+    for name in ["ci/test", "ci/common.sh", "ci/tally.py", "ci/pytest_labels.py", ".pytest.ini"]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(CI.parent / name, tmp_path / name)
     for name, script in STAND_INS.items():

@@ -54,7 +54,7 @@ CanaryEvidence sample_evidence() {
   return evidence;
 }
 
-const ToldPaths kPaths{"/home/me/.cache/assay/libraries", "/home/me"};
+const ToldPaths kPaths{"/h/me/.cache/assay/libraries", "/h/me"};
 
 TEST(CanaryReport, ThePagesSampleIsWhatIsWritten) {
   const CanaryEvidence evidence = sample_evidence();
@@ -140,18 +140,18 @@ TEST(CanaryReport, EveryFileUnderTheLibrarysNameIsListedWhoseverItIs) {
 }
 
 TEST(CanaryReport, NoPathSaysWhoseTheCacheIs) {
-  LibrarySet set = sample_set("/home/me/own", "aa");
-  set.folders = {"/home/me/.cache/assay/libraries/sets/lib"};
-  set.loader = "/home/me/.cache/assay/libraries/sets/lib/ld.so";
-  set.files[0].path = "/home/me/.cache/assay/libraries/debian/lib_1/liblib.so.0";
+  LibrarySet set = sample_set("/h/me/own", "aa");
+  set.folders = {"/h/me/.cache/assay/libraries/sets/lib"};
+  set.loader = "/h/me/.cache/assay/libraries/sets/lib/ld.so";
+  set.files[0].path = "/h/me/.cache/assay/libraries/debian/lib_1/liblib.so.0";
   const LoadedLibrary loaded{set.files[0].path.string(), "", "aa"};
   CanaryEvidence evidence = same_on_both();
-  evidence.not_as_asked = {"pin: /home/me/x.so was loaded, not " + loaded.path};
-  for (Record& record : evidence.pin.records) record.repro = "assay repro 'ID' --library 'lib=/home/me/own'";
+  evidence.not_as_asked = {"pin: /h/me/x.so was loaded, not " + loaded.path};
+  for (Record& record : evidence.pin.records) record.repro = "assay repro 'ID' --library 'lib=/h/me/own'";
   const assay::Run run;
   const nlohmann::json document =
       written_of({"pin", set, {{loaded}}, evidence.pin.records}, {"candidate", set, {}, {}}, evidence, &run);
-  EXPECT_THAT(document.dump(), Not(HasSubstr("/home/me")));
+  EXPECT_THAT(document.dump(), Not(HasSubstr("/h/me")));
   const nlohmann::json& pin = document.at("pin");
   EXPECT_EQ(pin.at("set").at("version"), "~/own");
   EXPECT_EQ(pin.at("set").at("loader"), "cache:sets/lib/ld.so");
@@ -161,7 +161,7 @@ TEST(CanaryReport, NoPathSaysWhoseTheCacheIs) {
   EXPECT_EQ(document.at("reasons")[0].at("text"), "pin: ~/x.so was loaded, not cache:debian/lib_1/liblib.so.0");
 
   // What promotes it has other folders.
-  const ToldPaths others{"/data/libraries", "/home/you"};
+  const ToldPaths others{"/data/libraries", "/h/you"};
   const LibrarySet read = others.read(library_set_from_json(pin.at("set")));
   EXPECT_EQ(read.files[0].path, "/data/libraries/debian/lib_1/liblib.so.0");
   EXPECT_EQ(read.folders, std::vector<fs::path>{"/data/libraries/sets/lib"});
@@ -169,17 +169,17 @@ TEST(CanaryReport, NoPathSaysWhoseTheCacheIs) {
 }
 
 TEST(ToldPaths, AreThoseOfWholeNames) {
-  for (const char* other : {"/home/melanie/x", "/opt/home/me/x", "/usr/lib/libx.so.0", "a/home/me", "", "/"}) {
+  for (const char* other : {"/h/melanie/x", "/opt/h/me/x", "/usr/lib/libx.so.0", "a/h/me", "", "/"}) {
     EXPECT_EQ(kPaths.in_text(other), other);
     EXPECT_EQ(kPaths.in_command(other), other);
     EXPECT_EQ(kPaths.read(other), other);
   }
-  EXPECT_EQ(kPaths.in_text("in /home/me, and /home/me/x"), "in ~, and ~/x");
-  EXPECT_EQ(kPaths.in_text("/home/me/.cache/assay/libraries"), "cache:");
-  EXPECT_EQ(kPaths.in_text("/home/me/.cache/assay/libraries-2/x"), "~/.cache/assay/libraries-2/x");
-  EXPECT_EQ(ToldPaths("", "/").in_text("/home/me/x"), "/home/me/x") << "a home of '/' would be in every path";
-  EXPECT_EQ(kPaths.read("cache:debian/x"), "/home/me/.cache/assay/libraries/debian/x");
-  EXPECT_EQ(kPaths.read("~/x"), "/home/me/x");
+  EXPECT_EQ(kPaths.in_text("in /h/me, and /h/me/x"), "in ~, and ~/x");
+  EXPECT_EQ(kPaths.in_text("/h/me/.cache/assay/libraries"), "cache:");
+  EXPECT_EQ(kPaths.in_text("/h/me/.cache/assay/libraries-2/x"), "~/.cache/assay/libraries-2/x");
+  EXPECT_EQ(ToldPaths("", "/").in_text("/h/me/x"), "/h/me/x") << "a home of '/' would be in every path";
+  EXPECT_EQ(kPaths.read("cache:debian/x"), "/h/me/.cache/assay/libraries/debian/x");
+  EXPECT_EQ(kPaths.read("~/x"), "/h/me/x");
 }
 
 TEST(ToldPaths, OfACommandMeanTheSameToAShell) {

@@ -100,7 +100,7 @@ def fit_by_root(variances: list[list[float]]) -> tuple[float, float]:
     beyond = e.var(ddof=1) - special.polygamma(1, d / 2).mean()
     if beyond <= 0:
         return math.exp(e.mean()), math.inf
-    half = optimize.brentq(lambda x: special.polygamma(1, x) - beyond, 1e-6, 1e9, xtol=1e-12, rtol=1e-14)
+    half = optimize.brentq(lambda x: special.polygamma(1, x) - beyond, 1e-6, 1e9)
     return math.exp(e.mean() + special.digamma(half) - math.log(half)), 2 * half
 
 

@@ -1,4 +1,5 @@
-"""Tests with a label of LABELS are skips with that reason, unless pytest gets --all, as ci/test passes it on."""
+"""For pytest (.pytest.ini): tests with a label of LABELS are skips with that reason, unless it gets --all, as ci/test
+passes it on."""
 
 import pytest
 

@@ -1,0 +1,277 @@
+// Findings of a run and against a base tree; how the base is read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "gate/base_tree.h"
+#include "gate/findings.h"
+#include "gate/goldens.h"
+#include "gate/policy.h"
+#include "gate/program.h"
+#include "gate_fakes.h"
+#include "golden/file.h"
+#include "scratch.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Trees : public ::testing::Test {
+ protected:
+  void write(const fs::path& file, const std::string& text) const { write_text(folder / file, text); }
+  Scratch scratch;
+  const fs::path& folder = scratch.path;
+};
+
+TEST(Findings, AnOpWithKernelsOfAnotherDeviceAloneWasNotJudged) {
+  const OpRegistry ops = fake_ops();
+  std::vector<KernelInfo> kernels = fake_kernels();
+  kernels[0].target = "cuda";  // gemm/simd; gemm/openblas stays
+  EXPECT_THAT(ops_left_out(make_plan(ops, kernels, {}, {}), "cpu", {}), IsEmpty());
+  kernels[1].target = "cuda";
+  const std::vector<Finding> findings = ops_left_out(make_plan(ops, kernels, {}, {}), "cpu", {});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(findings[0].text, HasSubstr("op gemm: no kernel of target cpu"));
+  const auto expecting = [&](const NoKernel& none) {
+    return ops_left_out(make_plan(ops, kernels, {}, {}), "cpu", {none}).size();
+  };
+  EXPECT_EQ(expecting({"gem*", "cpu", "r"}), 0u);
+  EXPECT_EQ(expecting({"gemm_int8", "cpu", "r"}), 1u);
+  EXPECT_EQ(expecting({"gemm", "cuda", "r"}), 1u);
+}
+
+TEST(Findings, ExpiredIssuesAndTooFewCases) {
+  Policy policy;
+  policy.known_issues = {{"gemm/simd:*", Verdict::wrong, "r", "o", day(2026, 1, 1)},
+                         {"gemm/new:*", Verdict::wrong, "r", "o", day(2026, 1, 9)}};
+  policy.tiers[Tier::smoke].least_cases = 10;
+  ASSERT_EQ(expired_known_issues(policy, day(2026, 1, 2)).size(), 1u);
+  EXPECT_THAT(expired_known_issues(policy, day(2026, 1, 2))[0].text, HasSubstr("gemm/simd:*"));
+  EXPECT_THAT(expired_known_issues(policy, day(2026, 1, 1)), IsEmpty());
+  EXPECT_EQ(too_few_cases(policy, Tier::smoke, 9).size(), 1u);
+  EXPECT_THAT(too_few_cases(policy, Tier::smoke, 10), IsEmpty());
+}
+
+TEST(Findings, KernelsThatRefusedEverything) {
+  std::vector<Record> records(3);
+  records[0].op = records[1].op = records[2].op = "gemm";
+  records[0].kernel = records[1].kernel = "simd";
+  records[2].kernel = "other";
+  records[0].verdict = records[2].verdict = Verdict::unsupported;
+  ASSERT_EQ(judged_nothing(records, true).size(), 1u);
+  EXPECT_THAT(judged_nothing(records, true)[0].text, HasSubstr("gemm/other: all 1 cases"));
+  EXPECT_THAT(judged_nothing(records, false), IsEmpty());
+  records[1].verdict = Verdict::unsupported;
+  EXPECT_EQ(judged_nothing(records, false).size(), 2u);
+}
+
+// gemm/simd is judged; gemm/other refuses its two cases for `reason`.
+std::vector<Record> refused_beside_a_judged_one(const std::string& reason) {
+  std::vector<Record> records(3);
+  for (Record& record : records) record.op = "gemm";
+  records[0].kernel = "simd";
+  for (const size_t i : {1, 2}) {
+    records[i].kernel = "other";
+    records[i].kernel_id = "gemm/other:m=" + std::to_string(i);
+    records[i].verdict = Verdict::unsupported;
+    records[i].reason = reason;
+  }
+  return records;
+}
+
+TEST(Findings, AKernelThatThisMachineCannotRunIsOneOnlyWhereNothingElseOfItsOpIsJudged) {
+  std::vector<Record> records = refused_beside_a_judged_one("not available on this machine: needs AVX512-FP16");
+  EXPECT_THAT(judged_nothing(records, true), IsEmpty());
+  EXPECT_EQ(judged_nothing({records[1], records[2]}, true).size(), 1u);
+  EXPECT_EQ(judged_nothing({records[1], records[2]}, false).size(), 1u);
+  records[0].op = "softmax";
+  EXPECT_EQ(judged_nothing(records, true).size(), 1u) << "another op's";
+  records[0].op = "gemm";
+  records[2].reason = "odd m";  // it could run, and chose not to
+  EXPECT_EQ(judged_nothing(records, true).size(), 1u);
+}
+
+// What is approved: these cases, and without `new_library`.
+Approvals approved(std::set<std::string> ids, const std::string& new_library = "") {
+  static const Observed kObserved;
+  return [ids = std::move(ids), new_library](const Record& record) {
+    return ids.contains(record.kernel_id) ? Approval{&kObserved, new_library} : Approval{};
+  };
+}
+
+TEST(Findings, ACaseApprovedHereAndRefusedNowIsOneWhateverTheReason) {
+  for (const char* reason : {"odd m", "not available on this machine: needs AVX512-FP16"}) {
+    const std::vector<Record> records = refused_beside_a_judged_one(reason);
+    EXPECT_THAT(no_longer_judged(records, approved({})), IsEmpty());
+    EXPECT_THAT(no_longer_judged(records, approved({""})), IsEmpty()) << "gemm/simd is judged still";
+    const std::string one = no_longer_judged(records, approved({"gemm/other:m=2"})).at(0).text;
+    EXPECT_EQ(one, "gemm/other: 1 cases approved on this platform are unsupported now, such as gemm/other:m=2: " +
+                       std::string(reason));
+    for (const char* library : {"", "libz.so.1 0123"}) {
+      const auto both = no_longer_judged(records, approved({"gemm/other:m=1", "gemm/other:m=2"}, library));
+      ASSERT_EQ(both.size(), 1u);
+      EXPECT_EQ(both[0].kind, "coverage");
+      EXPECT_THAT(both[0].text, HasSubstr("gemm/other: 2 cases"));
+    }
+  }
+}
+
+TEST(Findings, ACaseApprovedHereAndNotComparedForALibraryLoadedLateIsOne) {
+  std::vector<Record> records = refused_beside_a_judged_one("odd m");
+  records[0].kernel_id = "gemm/simd:m=1";
+  EXPECT_THAT(no_longer_compared(records, approved({"gemm/simd:m=1"})), IsEmpty());
+  EXPECT_THAT(no_longer_compared(records, approved({}, "libz.so.1 0123")), IsEmpty());
+  const auto found = no_longer_compared(records, approved({"gemm/simd:m=1", "gemm/other:m=1"}, "libz.so.1 0123"));
+  ASSERT_EQ(found.size(), 1u) << "what is refused is told of elsewhere";
+  EXPECT_EQ(found[0].kind, "coverage");
+  EXPECT_EQ(found[0].text,
+            "gemm/simd: 1 cases approved on this platform were not compared with that, such as gemm/simd:m=1: "
+            "nothing approved with libz.so.1 0123, which was loaded after the module");
+}
+
+TEST(ComputingLibraries, AreThoseTheModulesOwnProcessesMapped) {
+  const std::vector<LoadedLibrary> loaded{{"/lib/libc.so.6", "", "a", {"gemm_blas.so", "gemm_simd.so"}},
+                                          {"/lib/libm.so.6", "", "b", {"gemm_blas.so", "gemm_simd.so"}},
+                                          {"/lib/libopenblas.so.0", "", "c", {"gemm_blas.so"}},
+                                          {"/lib/libdnnl.so.3", "", "d", {"gemm_onednn.so"}},
+                                          {"/lib/libtimed.so", "", "e", {}},
+                                          {"/build/modules/gemm_blas.so", "", "f", {"gemm_blas.so"}}};
+  const auto names = [&](const char* module) {
+    std::vector<std::string> all;
+    for (const LoadedLibrary& library : computing_libraries(loaded, module)) {
+      all.push_back(fs::path(library.path).filename());
+    }
+    return all;
+  };
+  EXPECT_THAT(names("gemm_blas.so"), ElementsAre("libm.so.6", "libopenblas.so.0"));
+  EXPECT_THAT(names("gemm_simd.so"), ElementsAre("libm.so.6"));
+}
+
+TEST(Findings, RemovedNames) {
+  const std::vector<Finding> findings = removed("kernel", {"gemm/simd", "gemm/openblas"}, {"gemm/simd", "gemm/new"});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, "removed");
+  EXPECT_EQ(findings[0].text, "kernel gemm/openblas is gone");
+}
+
+TEST(Findings, EveryTiersCasesAndTheBenchCount) {
+  const OpRegistry ops = fake_ops();
+  std::vector<std::string> now;
+  for (const Case& c : every_case(ops, {{{Tier::ci}, "w", ops.parse_case("gemm:m=64,n=1,dtype=f32")}}, {})) {
+    now.push_back(c.id());
+  }
+  EXPECT_THAT(removed("case", {"gemm:m=64,n=1,dtype=f32", "gemm:m=3,n=3,dtype=bf16,seed=3"}, now), IsEmpty());
+  EXPECT_EQ(removed("case", {"gemm:m=65,n=1,dtype=f32"}, now).size(), 1u);
+}
+
+TEST_F(Trees, AnEditedHarnessIsOneFindingThatSaysWhoJudged) {
+  for (const char* tree : {"base", "change"}) {
+    write(std::string(tree) + "/harness/check/accuracy.cpp", "same");
+    write(std::string(tree) + "/harness/core/include/assay/abi.h", "#define ASSAY_ABI_VERSION 1\n");
+    write(std::string(tree) + "/reference/CMakeLists.txt", "assay_op(gemm)\nassay_op(softmax)\n");
+  }
+  write("base/harness/tests/a_test.cpp", "old");
+  write("base/harness/README.md", "old");
+  const auto found = [&](const char* judging) {
+    std::string text;
+    for (const Finding& finding : edited_harness(folder / "base", folder / "change", folder / judging)) {
+      text += finding.kind + ": " + finding.text + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(found("change"), "") << "tests and pages judge nothing";
+  write("change/harness/check/accuracy.cpp", "laxer");
+  write("change/reference/gemm/cases.cpp", "new");
+  const std::string two =
+      "harness: 2 files differ from the base (harness/check/accuracy.cpp, reference/gemm/cases.cpp); ";
+  EXPECT_EQ(found("base"), two + "judged by the base's harness\n");
+  EXPECT_EQ(found("change"), two + "judged by the change's own harness\n");
+  EXPECT_EQ(why_not_by_base(folder / "base", folder / "change"), "");
+  write("change/reference/CMakeLists.txt", "assay_op(softmax)\nassay_op(gemm)\n");
+  EXPECT_EQ(why_not_by_base(folder / "base", folder / "change"), "") << "order does not matter";
+  write("change/reference/CMakeLists.txt", "assay_op(gemm)\nassay_op(softmax)\nassay_op(conv)\n");
+  EXPECT_THAT(found("change"), HasSubstr("the change's own harness: it has other ops\n"));
+  write("change/harness/core/include/assay/abi.h", "#define ASSAY_ABI_VERSION 2\n");
+  EXPECT_THAT(found("change"), HasSubstr("the change's own harness: it has another version of the module ABI\n"));
+  for (int i = 0; i < 7; ++i) write("change/harness/check/more" + std::to_string(i) + ".cpp", "new");
+  EXPECT_THAT(found("change"), HasSubstr("11 files differ"));
+  EXPECT_THAT(found("change"), HasSubstr("more3.cpp, ...)"));
+}
+
+TEST_F(Trees, EditsToWhatJudgesAreFindings) {
+  write("base/ci/policy/policy.toml", "a\nb\n");
+  write("base/golden/truth/gemm.txt", "1\n2\n");
+  write("base/golden/truth/softmax.txt", "1\n");
+  write("base/kernels/simd.cpp", "old");
+  fs::copy(folder / "base", folder / "change", fs::copy_options::recursive);
+  EXPECT_THAT(edited_files(folder / "base", folder / "change"), IsEmpty());
+  write("change/ci/policy/policy.toml", "a\nc\nd\n");
+  write("change/golden/truth/new.txt", "1\n");
+  write("change/kernels/simd.cpp", "new");
+  fs::remove(folder / "change/golden/truth/softmax.txt");
+  std::vector<std::string> lines;
+  for (const Finding& finding : edited_files(folder / "base", folder / "change")) {
+    lines.push_back(finding.kind + ": " + finding.text);
+  }
+  EXPECT_THAT(lines, ElementsAre("policy: ci/policy/policy.toml is edited: 2 lines added, 1 removed",
+                                 "golden: golden/truth/new.txt is new", "golden: golden/truth/softmax.txt is removed"));
+}
+
+TEST_F(Trees, RegistrationsAreReadFromTheLists) {
+  write("kernels/CMakeLists.txt",
+        "# assay_kernel(gemm comment.cpp)\nmacro(assay_kernel op file)\n  assay_kernel(gemm simd.cpp LIBS hwy)\n"
+        "assay_kernel(softmax warp_row.cu)\n");
+  write("reference/CMakeLists.txt", "assay_op(gemm)\n#assay_op(none)\n");
+  EXPECT_THAT(registered_kernels(folder), ElementsAre("gemm/simd", "softmax/warp_row"));
+  EXPECT_THAT(registered_ops(folder), ElementsAre("gemm"));
+  EXPECT_THAT(registered_ops(folder / "nowhere"), IsEmpty());
+}
+
+TEST_F(Trees, BaseRefReadsTheCommittedTreeAndLeavesNothing) {
+  const std::string repository = (folder / "repo").string();
+  write("repo/ci/policy/policy.toml", "committed");
+  const auto git = [&](std::vector<std::string> arguments) {
+    std::vector<std::string> command{"git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@example.org"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const ProgramEnd end = run_program(command);
+    ASSERT_EQ(end.status, 0) << end.output;
+  };
+  git({"init", "-q"});
+  git({"add", "."});
+  git({"commit", "-q", "-m", "base"});
+  write("repo/ci/policy/policy.toml", "edited");
+  fs::path tree;
+  {
+    const BaseTree base = BaseTree::ref(repository, "HEAD");
+    tree = base.path();
+    EXPECT_EQ(edited_files(tree, repository).size(), 1u);
+  }
+  EXPECT_FALSE(fs::exists(tree));
+  EXPECT_THROW(BaseTree::ref(repository, "no-such-ref"), UsageError);
+  EXPECT_THROW(BaseTree::ref(repository, "--output=/tmp/x"), UsageError);
+  EXPECT_THROW(BaseTree::folder(folder / "nowhere"), UsageError);
+}
+
+TEST(Program, QuotedTextComesBackFromTheShell) {
+  for (const std::string text : {"gemm/simd:m=1", "it's", "'", "a b; $HOME `x` \"", ""}) {
+    EXPECT_EQ(run_program({"sh", "-c", "printf %s " + shell_quoted(text)}).output, text);
+  }
+}
+
+TEST(Program, StatusAndOutput) {
+  EXPECT_EQ(run_program({"true"}).status, 0);
+  EXPECT_EQ(run_program({"sh", "-c", "echo out; echo err >&2; exit 3"}).status, 3);
+  EXPECT_EQ(run_program({"sh", "-c", "echo out; echo err >&2; exit 3"}).output, "out\nerr\n");
+  EXPECT_EQ(run_program({"sh", "-c", "kill -9 $$"}).status, 137);
+  EXPECT_EQ(run_program({"no-such-program-here"}).status, 127);
+  EXPECT_EQ(run_program({"sh", "-c", "printf $ASSAY_ADDED"}, {{"ASSAY_ADDED", "yes"}}).output, "yes");
+}
+
+}  // namespace
+}  // namespace assay
