@@ -57,6 +57,12 @@ bool is_only_not_known(LatencyMetric metric, const PairResult& pair, const Margi
   return metric == LatencyMetric::tail && margin.blind && pair.reading.blocks > 0 && pair.reading.estimate < limit;
 }
 
+// No block at all was had of its median, nor then of anything else.
+bool is_unread(const CaseResult& of) {
+  const PairResult& median = of.pairs[static_cast<size_t>(LatencyMetric::p50)];
+  return median.outcome == LatencyOutcome::inconclusive && median.reading.blocks == 0;
+}
+
 }  // namespace
 
 std::vector<CanaryReason> latency_reasons(const Comparison& latency, const CanaryPolicy& policy, bool out_of_time) {
@@ -85,8 +91,8 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
           break;
         case LatencyOutcome::inconclusive:
           if (pair.reading.blocks > 0 && pair.reading.upper < of.margins[i].margin)
-            break;                                                              // not slower, faster perhaps
-          if (pair.reading.blocks == 0 && metric != LatencyMetric::p50) break;  // its median says so
+            break;  // not slower, faster perhaps
+          if (pair.reading.blocks == 0 && metric != LatencyMetric::p50 && is_unread(of)) break;  // its median says so
           if (is_only_not_known(metric, pair, of.margins[i], limits.delta)) {
             ++not_gated;
           } else {

@@ -141,8 +141,10 @@ class Canary {
       add(std::move(judged.reasons));
       result_.cases.push_back(std::move(judged.seen));
     }
-    if (!any_judged && !evidence_.planned.empty()) {
-      add({CanaryVerdict::hold, "unknown", "", "", "no case was judged: the kernels refuse each under both"});
+    if (!any_judged && evidence_.not_as_asked.empty()) {
+      add({CanaryVerdict::hold, "unknown", "", "",
+           evidence_.planned.empty() ? "no case was judged: none was planned"
+                                     : "no case was judged: the kernels refuse each under both"});
     }
     for (auto& [name, kernel] : kernels_) {
       kernel.pin.typical = median(typical_[name].first);

@@ -83,6 +83,11 @@ TEST_F(CanaryLatencyTest, UndecidedIsHeldUnlessItIsNotSlower) {
   EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("no look was had")));
 }
 
+TEST_F(CanaryLatencyTest, AQuantileWithoutABlockIsHeldWhereItsMedianHadSome) {
+  latency.result.cases[0].pairs[1] = {LatencyOutcome::inconclusive, {}, false, ""};
+  EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("unknown: inconclusive, no look was had")));
+}
+
 TEST_F(CanaryLatencyTest, AnUndecidedTailOfAClassNobodyCalibratedIsNotKnown) {
   latency.result.cases[0].margins[2].blind = true;
   set(LatencyMetric::tail, LatencyOutcome::inconclusive, -0.01, 0.01, 0.04);

@@ -67,6 +67,13 @@ TEST_F(CanaryVerdictTest, NothingButRefusalsIsNothingJudged) {
   EXPECT_THAT(grave(result), ElementsAre(HasSubstr("no case was judged")));
 }
 
+TEST_F(CanaryVerdictTest, NothingPlannedIsNothingJudged) {
+  evidence.planned.clear();
+  const CanaryResult result = judged();
+  EXPECT_EQ(result.verdict, CanaryVerdict::hold);
+  EXPECT_THAT(grave(result), ElementsAre(HasSubstr("none was planned")));
+}
+
 TEST_F(CanaryVerdictTest, FailingTheSameWayIsAsBefore) {
   const CanaryResult result = between(failed("accuracy"), failed("accuracy"));
   EXPECT_EQ(result.verdict, CanaryVerdict::promote);

@@ -3,15 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "core/error.h"
-#include "gate/base_tree.h"
-#include "gate/findings.h"
-#include "gate/goldens.h"
 #include "gate/policy.h"
-#include "gate/program.h"
 #include "gate_fakes.h"
 #include "golden/file.h"
 #include "scratch.h"
