@@ -45,6 +45,8 @@ void require_promotable(const fs::path& folder, const json& canary) {
   if (!asked.at("modules").empty()) refuse(folder, "it judged the modules of --module; judge those of the build");
   if (asked.at("tier") == "smoke") refuse(folder, "it judged the smoke tier; judge --tier ci");
   if (!asked.at("latency").get<bool>()) refuse(folder, "it measured no latency; leave --no-latency out");
+  if (const std::string why = canary.at("why_no_latency"); !why.empty())
+    refuse(folder, "it measured no latency: " + why);
   if (canary.at("environment_label").at("state") != word_of(PinState::pinned)) {
     refuse(folder, "the rest of its environment was not the pinned one; judge it on a machine that is");
   }

@@ -360,6 +360,7 @@ class PromoteCli : public CanaryCli {
     nlohmann::json canary = written();
     canary["asked"]["filters"] = canary["asked"]["modules"] = nlohmann::json::array();
     canary["asked"]["latency"] = true;
+    canary["why_no_latency"] = "";
     return canary;
   }
   fs::path pin() const { return fs::directory_iterator(root_ / "ci/pins")->path(); }
@@ -412,6 +413,8 @@ TEST_F(PromoteCli, OfLessThanEverythingThereIsNoPromotion) {
   };
   expect_refused(refused_with("/verdict", "HOLD"), "its verdict is HOLD, and only PROMOTE makes a pin");
   expect_refused(refused_with("/asked/latency", false), "it measured no latency");
+  expect_refused(refused_with("/why_no_latency", "no block of it was measured"),
+                 "no latency: no block of it was measured");
   expect_refused(refused_with("/asked/modules", {"mine.so"}), "it judged the modules of --module");
   expect_refused(refused_with("/asked/tier", "smoke"), "it judged the smoke tier; judge --tier ci");
   expect_refused(refused_with("/environment_label/state", "unpinned"), "was not the pinned one");
