@@ -21,6 +21,11 @@ namespace {
 
 using namespace assay;
 
+// A class begins with it: cpu/warm/longer.
+std::string target_of(const RecordedBlock& block) {
+  return block.latency_class.substr(0, block.latency_class.find('/'));
+}
+
 std::string error_rates(const std::vector<std::string>& files, const std::string& policy_folder,
                         const ReplayOptions& options) {
   const Policy policy = read_policy(policy_folder);
@@ -31,7 +36,7 @@ std::string error_rates(const std::vector<std::string>& files, const std::string
     int64_t next = first;
     for (RecordedBlock& block : read_blocks(file)) {
       block.number += first;
-      apply_void_rules(policy.latency->voids, block);
+      apply_void_rules(policy.latency->voids.at(target_of(block)), block);
       next = std::max(next, block.number + 1);
       blocks.push_back(std::move(block));
     }

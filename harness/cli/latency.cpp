@@ -172,14 +172,14 @@ ComparisonJob job_of(const Judged& judged, ComparedCases compared, uint64_t seed
   ComparisonJob job;
   job.compared = std::move(compared);
   job.policy = policy;
-  job.classes = calibrate(policy, read_calibration(judged, policy.voids));
+  job.classes = calibrate(policy, read_calibration(judged, policy.voids.at(judged.options->device)));
   for (ArmCase& one : job.compared.cases) {  // what was calibrated is of the class that it was calibrated in
     for (const auto& [name, known] : job.classes) {
       if (known.cases.contains(one.id())) one.latency_class = name;
     }
   }
   job.meter = {.start = timing_process(limited(judge_settings(*judged.options), *judged.policy)),
-               .voids = policy.voids,
+               .voids = policy.voids.at(judged.options->device),
                .samples = policy.samples.at(judged.options->device),
                .seed = seed};
   job.folder = judged.run;

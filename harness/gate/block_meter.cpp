@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/draw.h"
@@ -12,27 +13,6 @@ namespace assay {
 namespace {
 
 constexpr uint64_t kAny = uint64_t{1} << 62;
-
-// Kernel ids of the wanted cases, each with what is to be timed of it.
-struct Visit {
-  const ArmCase* arm_case = nullptr;
-  bool warm = false, cold = false;
-};
-
-// In a drawn order.
-std::vector<Visit> visits(const std::vector<ArmCase>& cases, const std::vector<size_t>& wanted, Draw& draw) {
-  std::map<std::string, Visit> by_kernel;
-  for (const size_t i : wanted) {
-    Visit& visit = by_kernel[cases[i].kernel_id];
-    visit.arm_case = &cases[i];
-    visit.warm = visit.warm || cases[i].metric == "warm";
-    visit.cold = visit.cold || cases[i].metric == "cold";
-  }
-  std::vector<Visit> order;
-  for (const auto& [unused, visit] : by_kernel) order.push_back(visit);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw.below(i)]);
-  return order;
-}
 
 // One turn's samples to those of earlier turns. A metric that a turn did not give is gone.
 void add(const Timed& turn, Timed& into) {
@@ -57,6 +37,28 @@ double median_of_three(double a, double b, double c) { return std::max(std::min(
 
 }  // namespace
 
+// A kernel id of the wanted cases, with what is to be timed of it.
+struct BlockMeter::Visit {
+  const ArmCase* arm_case = nullptr;
+  std::set<std::string> metrics{}, single{};
+};
+
+// In a drawn order.
+std::vector<BlockMeter::Visit> BlockMeter::visits(const std::vector<size_t>& wanted, Draw& draw) const {
+  std::map<std::string, Visit> by_kernel;
+  for (const size_t i : wanted) {
+    const ArmCase& one = settings_.cases[i];
+    Visit& visit = by_kernel[one.kernel_id];
+    visit.arm_case = &one;
+    visit.metrics.insert(one.metric);
+    if (one.is_single()) visit.single.insert(one.metric);
+  }
+  std::vector<Visit> order;
+  for (const auto& [unused, visit] : by_kernel) order.push_back(visit);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw.below(i)]);
+  return order;
+}
+
 // One process of a block.
 struct BlockMeter::Running {
   std::unique_ptr<TimingProcess> process;
@@ -74,16 +76,16 @@ struct BlockMeter::Measured {
 
 BlockMeter::BlockMeter(Settings settings) : settings_(std::move(settings)) {}
 
-void BlockMeter::take_turn(Running& running, const ArmCase& one, bool warm, bool cold) {
+void BlockMeter::take_turn(Running& running, const Visit& visit) {
+  const ArmCase& one = *visit.arm_case;
   const LatencyPolicy::Samples& all = settings_.samples;
-  const TimePlan plan{.warm_samples = warm ? all.warm : 0,
-                      .cold_samples = cold ? all.cold : 0,
+  const TimePlan plan{.warm_samples = visit.metrics.contains("warm") ? all.warm : 0,
+                      .cold_samples = visit.metrics.contains("cold") ? all.cold : 0,
                       .seconds_at_most = all.seconds,
                       .turns = all.turns,
+                      .single = visit.single,
                       .scatter = 1 + running.draw.below(kAny)};
-  const MachineState before = settings_.machine();
   const Timed timed = running.process->time(running.is_change ? one.change : one.base, one.c, plan);
-  running.watched.add(before, settings_.machine());
   add(timed, running.by_kernel[one.kernel_id]);
 }
 
@@ -99,13 +101,19 @@ std::optional<BlockMeter::Measured> BlockMeter::run_processes(BlockOrder order, 
   const auto read_sentinels = [&] {
     for (Running& one : all) one.sentinels_us.push_back(one.process->sentinel().compute_us);
   };
-  const std::vector<Visit> cases = visits(settings_.cases, wanted, draw);
+  const std::vector<Visit> cases = visits(wanted, draw);
   read_sentinels();
   for (size_t i = 0; i < cases.size(); ++i) {
     if (i == cases.size() / 2) read_sentinels();
+    MachineState before = settings_.machine();
     for (int64_t turn = 0; turn < settings_.samples.turns; ++turn) {
       if (settings_.stop_asked()) return std::nullopt;
-      for (Running& one : all) take_turn(one, *cases[i].arm_case, cases[i].warm, cases[i].cold);
+      for (Running& one : all) {
+        take_turn(one, cases[i]);
+        const MachineState after = settings_.machine();
+        one.watched.add(before, after);
+        before = after;
+      }
     }
   }
   read_sentinels();

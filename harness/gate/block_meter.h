@@ -27,6 +27,8 @@ struct ArmCase {
   KernelInfo base, change;
   Case c;
   std::string id() const { return kernel_id + " " + metric; }
+  // Its launches were long enough to be timed one by one; whether they are must not change from turn to turn.
+  bool is_single() const { return !latency_class.ends_with("/batched") && !latency_class.ends_with("/coarse"); }
 };
 
 class BlockMeter {
@@ -35,7 +37,7 @@ class BlockMeter {
     std::vector<ArmCase> cases;
     StartTiming start;
     StartTiming start_change;  // of the change's processes, where they are started otherwise than the base's
-    ReadMachine machine = read_machine;
+    ReadMachine machine = machine_reader();
     std::function<bool()> stop_asked = [] { return false; };
     LatencyPolicy::Voids voids;
     LatencyPolicy::Samples samples;
@@ -52,9 +54,11 @@ class BlockMeter {
   std::map<std::string, Timed> planned(bool of_change);
 
  private:
+  struct Visit;
   struct Running;
   struct Measured;
-  void take_turn(Running& running, const ArmCase& one, bool warm, bool cold);
+  std::vector<Visit> visits(const std::vector<size_t>& wanted, Draw& draw) const;
+  void take_turn(Running& running, const Visit& visit);
   std::optional<Measured> run_processes(BlockOrder order, Draw draw, const std::vector<size_t>& wanted);
   std::vector<RecordedBlock> concluded(int64_t number, BlockOrder order, const std::vector<size_t>& wanted,
                                        const Measured& measured) const;

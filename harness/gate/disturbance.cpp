@@ -69,7 +69,9 @@ Disturbance disturbance_of(const std::array<ProcessConditions, kProcessesOfABloc
 
 }  // namespace
 
-MachineState read_machine() { return {read_telemetry(), read_gpu_telemetry()}; }
+ReadMachine machine_reader() {
+  return [read_gpu = gpu_telemetry_reader()]() -> MachineState { return {read_telemetry(), read_gpu()}; };
+}
 
 void ConditionsOfProcess::add(const MachineState& before, const MachineState& after) {
   stolen_ += seconds_stolen(before.cpu, after.cpu);

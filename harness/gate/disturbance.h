@@ -11,13 +11,13 @@
 
 namespace assay {
 
-// Read before a process begins and after it has ended.
+// Read before a process is at work and after.
 struct MachineState {
   Telemetry cpu;
   GpuTelemetry gpu;
 };
 using ReadMachine = std::function<MachineState()>;
-MachineState read_machine();
+ReadMachine machine_reader();
 
 // Adds up what was seen of one process of a block, over the stretches of time in which it was at work.
 class ConditionsOfProcess {

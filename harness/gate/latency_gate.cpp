@@ -128,6 +128,7 @@ void LatencyGate::take(const MeasuredCase& measured) {
     const bool lacks_it = state.pairs[i].open && !std::isfinite(measured.deltas[i]);
     if (why.empty() && lacks_it) why = fmt::format("no {}", word_of(metric));
   }
+  state.lacking += !why.empty() && !measured.voided;
   if (why.empty()) {
     for (size_t i = 0; i < state.deltas.size(); ++i) state.deltas[i].push_back(measured.deltas[i]);
     ++state.blocks;
@@ -136,7 +137,11 @@ void LatencyGate::take(const MeasuredCase& measured) {
     ++state.voids;
     ++state.all_voids[why];
   }
-  if (static_cast<double>(state.voids) > policy_.void_share * static_cast<double>(2 * target())) invalidate(state);
+  const auto too_many = [&](int64_t voids, int64_t of) {
+    return static_cast<double>(voids) > policy_.void_share * static_cast<double>(of);
+  };
+  const bool is_disturbed = too_many(state.voids, std::max(2 * target(), policy_.looks.back()));
+  if (is_disturbed || too_many(state.lacking, 2 * target())) invalidate(state);
 }
 
 void LatencyGate::invalidate(State& state) {
@@ -248,7 +253,7 @@ void LatencyGate::begin_next_look() {
   look_ = 0;
   for (State& state : states_) {
     for (std::vector<double>& deltas : state.deltas) deltas.clear();
-    state.blocks = state.voids = 0;
+    state.blocks = state.voids = state.lacking = 0;
   }
 }
 

@@ -18,9 +18,10 @@
 // that confirm are none of those that raised the suspicion. What the machine does can cost blocks, power, and
 // conclusions.
 //
-// Blocks that the caller voids count for no case. A case is invalid as soon as more of its blocks are void than the
-// policy's share of twice those it needs; until then it gets more, so that in the end at most that share is void.
-// Because a change can cause what voids a block, voids are counted by arm, and an imbalance is a finding.
+// Blocks that the caller voids count for no case, and it gets more until at most the policy's share of them is void:
+// disturbances come in bursts, which are waited out. A case is invalid as soon as more are void than that share of
+// twice those it needs, or of the last look's where that is more; of those that lack a metric, of twice those it needs
+// alone. Because a change can cause what voids a block, voids are counted by arm, and an imbalance is a finding.
 //
 // A gate's alpha and what earlier gates of the same base and change said come from, and go to, gate/alpha_ledger.h.
 #pragma once
@@ -113,6 +114,7 @@ class LatencyGate {
     PerMetric<Pair> pairs;
     PerMetric<std::vector<double>> deltas;  // of this stage
     int64_t blocks = 0, voids = 0;          // of this stage
+    int64_t lacking = 0;                    // of the void ones, those without a metric that gates
     int64_t all_blocks = 0;
     std::map<std::string, int64_t> all_voids;  // by why
   };

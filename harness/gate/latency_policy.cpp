@@ -56,6 +56,21 @@ LatencyPolicy::Samples read_samples(TomlTable table) {
           count_between(table, "turns", 1, 100)};
 }
 
+LatencyPolicy::Voids read_voids(TomlTable table) {
+  table.allow({"steal", "foreign", "sentinel"});
+  return {fraction(table, "steal"), fraction(table, "foreign"), fraction(table, "sentinel")};
+}
+
+// A table of each target.
+template <class Entry>
+std::map<std::string, Entry> by_target(TomlTable table, Entry (*read)(TomlTable)) {
+  const std::vector<std::string> targets{"cpu", "cuda"};
+  table.allow(targets);
+  std::map<std::string, Entry> all;
+  for (const std::string& target : targets) all[target] = read(table.table(target.c_str()));
+  return all;
+}
+
 }  // namespace
 
 LatencyPolicy read_latency_policy(TomlTable table) {
@@ -83,12 +98,8 @@ LatencyPolicy read_latency_policy(TomlTable table) {
     margin = fraction(changes, "margin");
     if (margin <= least) changes.fail("margin", "must be more than `least`");
   }
-  TomlTable voids = table.table("voids");
-  voids.allow({"steal", "foreign", "sentinel"});
-  policy.voids = {fraction(voids, "steal"), fraction(voids, "foreign"), fraction(voids, "sentinel")};
-  TomlTable samples = table.table("samples");
-  samples.allow({"cpu", "cuda"});
-  for (const char* target : {"cpu", "cuda"}) policy.samples[target] = read_samples(samples.table(target));
+  policy.voids = by_target(table.table("voids"), read_voids);
+  policy.samples = by_target(table.table("samples"), read_samples);
   return policy;
 }
 

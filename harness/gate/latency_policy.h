@@ -32,13 +32,14 @@ struct LatencyPolicy {
     double steal = 0;     // most of the processor time there was that the host may have taken, as a fraction
     double foreign = 0;   // most of it that processes other than ours may have used
     double sentinel = 0;  // most by which the sentinel may differ between the processes of a block
-  } voids;
+  };
+  std::map<std::string, Voids> voids;  // by target: cpu, cuda
   struct Samples {
     int64_t warm = 0, cold = 0;  // of a process, at most
     double seconds = 0;          // and so long, for each
     int64_t turns = 1;           // among which they are shared
   };
-  std::map<std::string, Samples> samples;  // by target: cpu, cuda
+  std::map<std::string, Samples> samples;  // likewise
 };
 
 LatencyPolicy read_latency_policy(TomlTable table);  // throws UsageError

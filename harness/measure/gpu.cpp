@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -148,6 +149,19 @@ std::string gained(const std::optional<int64_t>& before, const std::optional<int
   return before && after ? std::to_string(*after - *before) : kUnknown;
 }
 
+GpuTelemetry telemetry_of(const Nvml& nvml) {
+  using Count = unsigned long long;
+  return {
+      .sm_mhz = nvml.number<unsigned>("nvmlDeviceGetClockInfo", kClockSm),
+      .memory_mhz = nvml.number<unsigned>("nvmlDeviceGetClockInfo", kClockMemory),
+      .celsius = nvml.number<unsigned>("nvmlDeviceGetTemperature", kGpuTemperature),
+      .milliwatts = nvml.number<unsigned>("nvmlDeviceGetPowerUsage"),
+      .throttle_reasons = nvml.number<Count>("nvmlDeviceGetCurrentClocksThrottleReasons"),
+      .corrected_errors = nvml.number<Count>("nvmlDeviceGetTotalEccErrors", kCorrected, kSinceDriverLoad),
+      .fatal_errors = nvml.number<Count>("nvmlDeviceGetTotalEccErrors", kUncorrected, kSinceDriverLoad),
+  };
+}
+
 }  // namespace
 
 Facts gpu_facts() {
@@ -170,18 +184,10 @@ Facts gpu_facts() {
   };
 }
 
-GpuTelemetry read_gpu_telemetry() {
-  const Nvml nvml;
-  using Count = unsigned long long;
-  return {
-      .sm_mhz = nvml.number<unsigned>("nvmlDeviceGetClockInfo", kClockSm),
-      .memory_mhz = nvml.number<unsigned>("nvmlDeviceGetClockInfo", kClockMemory),
-      .celsius = nvml.number<unsigned>("nvmlDeviceGetTemperature", kGpuTemperature),
-      .milliwatts = nvml.number<unsigned>("nvmlDeviceGetPowerUsage"),
-      .throttle_reasons = nvml.number<Count>("nvmlDeviceGetCurrentClocksThrottleReasons"),
-      .corrected_errors = nvml.number<Count>("nvmlDeviceGetTotalEccErrors", kCorrected, kSinceDriverLoad),
-      .fatal_errors = nvml.number<Count>("nvmlDeviceGetTotalEccErrors", kUncorrected, kSinceDriverLoad),
-  };
+GpuTelemetry read_gpu_telemetry() { return telemetry_of(Nvml()); }
+
+std::function<GpuTelemetry()> gpu_telemetry_reader() {
+  return [nvml = std::make_shared<const Nvml>()] { return telemetry_of(*nvml); };
 }
 
 Facts gpu_telemetry_between(const GpuTelemetry& before, const GpuTelemetry& after) {

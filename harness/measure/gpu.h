@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "measure/environment.h"
@@ -21,6 +22,8 @@ struct GpuTelemetry {
   std::optional<int64_t> corrected_errors, fatal_errors;  // of memory, since the driver was loaded
 };
 GpuTelemetry read_gpu_telemetry();
+// The same to be read often: NVML stays open, whose start takes milliseconds.
+std::function<GpuTelemetry()> gpu_telemetry_reader();
 
 // Both readings as facts "telemetry.gpu_sm_mhz" = "345 before, 1980 after", errors as their difference.
 Facts gpu_telemetry_between(const GpuTelemetry& before, const GpuTelemetry& after);

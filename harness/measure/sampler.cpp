@@ -113,9 +113,10 @@ SampleSet sample(const SamplerOptions& options, const std::function<void()>& lau
   const WarmUp warm = warm_up(options, launch, before_each);
   set.warm_up_launches = warm.launches;
   double sample_seconds = warm.sample_seconds;
+  const bool is_short = !options.single && warm.launch_seconds * 1e9 < static_cast<double>(shortest);
   if (before_each) {
-    set.coarse = warm.launch_seconds * 1e9 < static_cast<double>(shortest);
-  } else {
+    set.coarse = is_short;
+  } else if (is_short) {
     int64_t last_duration = 0;
     set.batch = batch_for(shortest, [&](int64_t launches) {
       set.warm_up_launches += launches;

@@ -25,6 +25,9 @@ struct SamplerOptions {
   // Warm-up: whichever is longer.
   int64_t warm_up_launches = 5;
   double warm_up_seconds = 0.020;
+  // A sample is of one launch, however short, and is not `coarse`: for one near the shortest that is worth timing, of
+  // which some turns would give batches and others single launches.
+  bool single = false;
 };
 
 struct SampleSet {

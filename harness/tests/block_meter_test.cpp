@@ -189,13 +189,28 @@ TEST_F(BlockMeterTest, ASentinelThatMovesVoidsTheBlockForAllCases) {
   }
 }
 
-// The readings of a block: as it begins, before and after each process's turn at a kernel, and as it ends.
+TEST_F(BlockMeterTest, WhetherLaunchesAreBatchedIsTheSameInEveryTurn) {
+  std::vector<ArmCase> cases = {made_up_case(ops, "m=1,n=1,dtype=f32", "warm"),
+                                made_up_case(ops, "m=1,n=1,dtype=f32", "cold"),
+                                made_up_case(ops, "m=2,n=1,dtype=f32", "warm")};
+  cases[0].latency_class = "cpu/warm/batched";
+  cases[1].latency_class = "cpu/cold/below-50us";
+  cases[2].latency_class = "cpu/warm/below-50us";
+  meter(cases).measure(0, {0, 1, 2});
+  for (const auto& process : world.processes) {
+    for (const TimedWorld::Asked& asked : process) {
+      EXPECT_THAT(asked.plan.single, ElementsAre(asked.kernel_id == cases[0].kernel_id ? "cold" : "warm"));
+    }
+  }
+}
+
+// The readings of a block: as it begins, before each kernel and after each process's turn at it, and as it ends.
 std::vector<MachineState> states_with(size_t kernels, size_t reading,
                                       const std::function<void(MachineState&)>& change) {
   std::vector<MachineState> states;
   MachineState now;
   now.cpu = {.cpu_ticks = 0, .idle_ticks = 0, .steal_ticks = 0, .own_cpu_us = 0, .throttle_events = 0};
-  for (size_t i = 0; i < 2 + 8 * kernels; ++i) {
+  for (size_t i = 0; i < 2 + 5 * kernels; ++i) {
     *now.cpu.cpu_ticks += 1000;  // ten seconds of one processor, five of them ours: one of this process
     *now.cpu.idle_ticks += 500;
     *now.cpu.own_cpu_us += 1'000'000;
@@ -212,14 +227,14 @@ struct Disturbed {
 };
 
 TEST_F(BlockMeterTest, WhatTheMachineDoesVoidsTheBlockAndIsAttributed) {
-  world.seconds_spent = 17;  // 4 seconds for each of 17 stretches, in four processes
-  world.states = states_with(2, 18, [](MachineState&) {});
+  world.seconds_spent = 11;  // 4 seconds for each of 11 stretches, in four processes
+  world.states = states_with(2, 12, [](MachineState&) {});
   for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) EXPECT_EQ(block.void_why, "");
   const std::vector<Disturbed> all = {
       {"steal", 2, [](MachineState& m) { *m.cpu.steal_ticks += 11, *m.cpu.idle_ticks -= 11; }},
       {"", -1, [](MachineState& m) { *m.cpu.steal_ticks += 9, *m.cpu.idle_ticks -= 9; }},
-      {"foreign", -1, [](MachineState& m) { *m.cpu.idle_ticks -= 860; }},
-      {"", -1, [](MachineState& m) { *m.cpu.idle_ticks -= 840; }},
+      {"foreign", -1, [](MachineState& m) { *m.cpu.idle_ticks -= 560; }},
+      {"", -1, [](MachineState& m) { *m.cpu.idle_ticks -= 540; }},
       {"slowdown", 2, [](MachineState& m) { *m.cpu.throttle_events += 1; }},
       {"slowdown", -1, [](MachineState& m) { m.gpu.throttle_reasons = 0x40; }},
       {"", -1, [](MachineState& m) { m.gpu.throttle_reasons = 0x4; }},  // a power cap, which a kernel may bring about
@@ -227,7 +242,7 @@ TEST_F(BlockMeterTest, WhatTheMachineDoesVoidsTheBlockAndIsAttributed) {
   };
   for (const Disturbed& one : all) {
     world.readings = 0;
-    world.states = states_with(2, 6, one.change);  // after the third process's first turn
+    world.states = states_with(2, 4, one.change);  // after the third process's first turn
     for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) {
       EXPECT_EQ(block.void_why, one.why);
       EXPECT_EQ(block.void_process, one.process);
@@ -236,8 +251,8 @@ TEST_F(BlockMeterTest, WhatTheMachineDoesVoidsTheBlockAndIsAttributed) {
 }
 
 TEST_F(BlockMeterTest, WhatWasRecordedCanBeJudgedByOtherRules) {
-  world.seconds_spent = 9;
-  world.states = states_with(1, 6, [](MachineState& m) { *m.cpu.steal_ticks += 6, *m.cpu.idle_ticks -= 6; });
+  world.seconds_spent = 6;
+  world.states = states_with(1, 4, [](MachineState& m) { *m.cpu.steal_ticks += 6, *m.cpu.idle_ticks -= 6; });
   RecordedBlock block = three().measure(0, {0}).at(0);
   EXPECT_EQ(block.void_why, "steal");
   EXPECT_NEAR(block.conditions[2].stolen, 0.006, 1e-12);

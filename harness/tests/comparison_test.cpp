@@ -50,7 +50,7 @@ class ComparisonTest : public ::testing::Test {
     job.policy = *read_policy(ASSAY_SOURCE_DIR "/ci/policy").latency;
     job.meter.start = [this] { return std::make_unique<MadeUpProcess>(world); };
     job.meter.machine = [] { return MachineState{}; };
-    job.meter.voids = job.policy.voids;
+    job.meter.voids = job.policy.voids.at("cpu");
     job.meter.samples = {.warm = 60, .cold = 60};
     job.meter.seed = 5;
     job.folder = scratch.path;

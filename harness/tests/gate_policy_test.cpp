@@ -74,7 +74,11 @@ warm = 100
 cold = 50
 seconds = 0.2
 turns = 2
-[latency.voids]
+[latency.voids.cpu]
+steal = 0.15
+foreign = 0.05
+sentinel = 0.1
+[latency.voids.cuda]
 steal = 0.005
 foreign = 0.05
 sentinel = 0.02

@@ -1,6 +1,7 @@
 // gate/latency_gate: its states, on blocks made by hand. How often it errs: latency_worlds_test.cpp.
 #include "gate/latency_gate.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -193,15 +194,24 @@ TEST(LatencyGate, VoidBlocksCountForNothingAndTooManyMakeACaseInvalid) {
     EXPECT_EQ(two.run(all_around(0)).exit_code, 0);
     EXPECT_EQ(two.blocks, 8) << "two of six are more than a quarter, of eight not";
   }
-  Driver three({gated("a"), gated("b")});
-  const auto only_a = [&](size_t c) { return c == 0 ? steal(c) : std::nullopt; };
-  for (int i = 0; i < 3; ++i) three.step(all_around(0), only_a);
-  const LatencyResult result = three.run(all_around(0));
+  const auto burst_on_a = [&](int64_t blocks) {
+    Driver burst({gated("a"), gated("b")});
+    const auto only_a = [&](size_t c) { return c == 0 ? steal(c) : std::nullopt; };
+    for (int64_t i = 0; i < blocks; ++i) burst.step(all_around(0), only_a);
+    return std::pair{burst.run(all_around(0)), burst.blocks};
+  };
+  const int64_t most = policy().looks.back() / 4;
+  {
+    const auto [result, blocks] = burst_on_a(most);
+    EXPECT_EQ(result.exit_code, 0) << "a burst is waited out";
+    EXPECT_EQ(blocks, 4 * most) << "until it is no more than a quarter";
+  }
+  const auto [result, blocks] = burst_on_a(most + 1);
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::invalid);
-  EXPECT_THAT(result.cases[0].pairs[kP50].reason, HasSubstr("0 were not: steal (3)"));
+  EXPECT_THAT(result.cases[0].pairs[kP50].reason, HasSubstr(fmt::format("0 were not: steal ({})", most + 1)));
   EXPECT_EQ(result.cases[1].pairs[kP50].outcome, LatencyOutcome::pass);
-  EXPECT_EQ(three.blocks, 4);
+  EXPECT_EQ(blocks, most + 1);
 }
 
 TEST(LatencyGate, ABlockWithoutAMetricThatGatesIsVoid) {
@@ -224,10 +234,11 @@ TEST(LatencyGate, ABlockWithoutAMetricThatGatesIsVoid) {
 TEST(LatencyGate, TheGravestOutcomeIsTheExitCode) {
   Driver driver({gated("invalid"), gated("slow")});
   const auto void_first = [](size_t c) { return c == 0 ? std::optional<VoidBlock>{{.why = "steal"}} : std::nullopt; };
-  for (int i = 0; i < 3; ++i) driver.step(all_around(0.05), void_first);
+  const int64_t too_many = policy().looks.back() / 4 + 1;
+  for (int64_t i = 0; i < too_many; ++i) driver.step(all_around(0.05), void_first);
   EXPECT_EQ(driver.run(all_around(0.05)).exit_code, 1) << "a regression goes before an invalid case";
   Driver doubtful({gated("invalid"), gated("doubt")});
-  for (int i = 0; i < 3; ++i) doubtful.step(all_around(0.012, 0.15), void_first);
+  for (int64_t i = 0; i < too_many; ++i) doubtful.step(all_around(0.012, 0.15), void_first);
   EXPECT_EQ(doubtful.run(all_around(0.012, 0.15)).exit_code, 3) << "and that before an inconclusive one";
 }
 

@@ -114,6 +114,14 @@ TEST(Sampler, ShortLaunchesAreBatchedUnlessCold) {
       options, [&] { ++launches; }, [] {});
   EXPECT_EQ(cold.batch, 1);
   EXPECT_TRUE(cold.coarse) << "a cold launch too short for the clock must say so";
+
+  options.single = true;
+  for (const std::function<void()>& before_each : {std::function<void()>{}, std::function<void()>{[] {}}}) {
+    const SampleSet single = sample(
+        options, [&] { ++launches; }, before_each);
+    EXPECT_EQ(single.batch, 1);
+    EXPECT_FALSE(single.coarse) << "whoever asks for single launches knows that they are short";
+  }
 }
 
 TEST(Sampler, WarmUpLastsAtLeastAsLongAsAsked) {

@@ -159,6 +159,7 @@ Timed JudgeClient::time(const KernelInfo& kernel, const Case& c, const TimePlan&
   message["cold"] = plan.cold_samples;
   message["seconds"] = plan.seconds_at_most;
   message["turns"] = plan.turns;
+  message["single"] = plan.single;
   message["scatter"] = plan.scatter;
   const json answer = impl_->ask(message);
   Timed timed{{}, {}, answer.value("refused", ""), answer.value("failed", "")};

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -73,9 +74,10 @@ struct SamplePlan {
 struct TimePlan {
   int64_t warm_samples = 0;  // at most; 0: that metric is not measured
   int64_t cold_samples = 0;
-  double seconds_at_most = 0;  // per metric
-  int64_t turns = 1;           // that share samples, time and warm-up
-  uint64_t scatter = 0;        // where buffers lie (device/layout.h)
+  double seconds_at_most = 0;      // per metric
+  int64_t turns = 1;               // that share samples, time and warm-up
+  std::set<std::string> single{};  // metrics of which each sample is of one launch, however short
+  uint64_t scatter = 0;            // where buffers lie (device/layout.h)
 };
 struct Timed {
   std::map<std::string, SampleSet> metrics;      // "warm", "cold", "first_call", "prepare", ...

@@ -1,6 +1,12 @@
 #include "worker/timing.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "measure/sampler_cuda.h"
 #include "measure/summary.h"
@@ -21,6 +27,8 @@ SamplerOptions options_for(const json& message, const char* metric) {
   const auto share = [&](int64_t count) { return (count + turns - 1) / turns; };
   options.budget_seconds = message.at("seconds").get<double>() / static_cast<double>(turns);
   options.warm_up_seconds /= static_cast<double>(turns);
+  const json& single = message.at("single");
+  options.single = std::find(single.begin(), single.end(), metric) != single.end();
   // The first one finds what others left in the caches.
   options.warm_up_launches = std::max<int64_t>(2, share(options.warm_up_launches));
   const int64_t most = share(message.at(metric));
@@ -28,6 +36,30 @@ SamplerOptions options_for(const json& message, const char* metric) {
     *count = std::min(share(*count), most);
   }
   return options;
+}
+
+// Whether another thread of this process computes, or would if it were given a processor.
+bool has_busy_threads() {
+  const std::string own = std::to_string(::gettid());
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (thread.path().filename() == own) continue;
+    std::ifstream file(thread.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const size_t name_end = stat.rfind(')');  // a name may have blanks: proc(5)
+    if (name_end != std::string::npos && stat.compare(name_end, 3, ") R") == 0) return true;
+  }
+  return false;
+}
+
+// A pool's threads look for more work for milliseconds after a launch has returned, and would take a processor from the
+// process whose turn is next. Gives up on threads that never rest.
+void wait_for_own_threads() {
+  constexpr int64_t kGiveUpNs = 100'000'000;
+  constexpr timespec kPause{0, 100'000};
+  for (const int64_t begin = now_ns(); has_busy_threads() && now_ns() - begin < kGiveUpNs;) {
+    ::nanosleep(&kPause, nullptr);
+  }
 }
 
 }  // namespace
@@ -114,6 +146,7 @@ json time_launches(const json& message, WorkerDevice& device, const Buffers& buf
       const auto flush = [&] { flush_from_caches(buffers.all); };
       metrics["cold"] = sample_set_to_json(sample(options_for(message, "cold"), launch_and_wait, flush));
     }
+    wait_for_own_threads();
 #ifdef ASSAY_CUDA
   } else {
     metrics = time_on_streams(message, device, buffers, launch);

@@ -21,8 +21,9 @@ struct Buffers {
 
 // `message` carries "warm" and "cold" (samples wanted at most; 0: that metric is not), "around" (whether the metrics of
 // what a caller pays are), "seconds" (budget of each), "turns" (that share samples, seconds and warm-up: this is one of
-// them) and "label". The answer holds one object a metric, as sample_set_to_json writes it. `launch` need not wait for
-// what it queues.
+// them), "single" (the metrics of which each sample is of one launch, however short) and "label". The answer holds one
+// object a metric, as sample_set_to_json writes it. `launch` need not wait for what it queues. Returns once the other
+// threads of a process that launches on the CPU are at rest, or after 100 ms.
 nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, const Buffers& buffers,
                              const std::function<void()>& launch);
 
