@@ -43,8 +43,12 @@ const Delay& delay() {
   static const Delay read = [] {
     Delay asked;
     const char* text = std::getenv("ASSAY_DELAY");
-    char rest = 0;
-    if (text == nullptr || std::sscanf(text, "%lf,%lf%c", &asked.share, &asked.times, &rest) != 2 || asked.times < 1) {
+    char* end = nullptr;
+    if (text != nullptr) asked.share = std::strtod(text, &end);
+    const bool has_both = end != nullptr && end != text && *end == ',';
+    const char* times = has_both ? end + 1 : nullptr;
+    if (has_both) asked.times = std::strtod(times, &end);
+    if (!has_both || end == times || *end != '\0' || !(asked.times >= 1)) {
       std::fprintf(stderr, "delayed: ASSAY_DELAY: must be SHARE,TIMES, such as 0.02,1.5\n");
       std::abort();
     }
