@@ -2,19 +2,22 @@
 numbers alone; its texts are for the caller to show, escaped."""
 
 import math
+from collections import Counter
 
 from .latency import OUTCOMES, ComparedCase, Comparison
 from .view import CLASS_OF_EXIT, PRECEDENCE, View
 
 SAID = {
-    "regress": "slower", "invalid": "void", "inconclusive": "undecided", "improved": "faster", "pass": "pass",
+    "failed": "failing", "regress": "slower", "invalid": "void", "inconclusive": "undecided", "improved": "faster", "pass": "pass",
     "not gated": "not gated",
 }  # fmt: skip
-SYMBOL = {"regress": "✗", "invalid": "⊘", "inconclusive": "≈", "improved": "▼", "pass": "✓", "not gated": "–"}
+SYMBOL = {
+    "failed": "✗", "regress": "✗", "invalid": "⊘", "inconclusive": "≈", "improved": "▼", "pass": "✓", "not gated": "–",
+}  # fmt: skip
 _SLOW = "slow launches, above 1.05 times the median of their process,"
 _SUBJECT = {"p50": "median", "p90": "90th percentile", "tail": _SLOW}
 NAME = {"p50": "median", "p90": "p90", "p99": "p99", "tail": "slow launches"}
-# Why a block is void (harness/gate/timing_process.h, block_meter.h) -> what that was, what to do.
+# Why a block is void (harness/gate/disturbance.h, block_meter.h), up to a colon -> what that was, what to do.
 _VOID = {
     "steal": ("the host took processor time away", "use a machine of your own, or one whose host is idle"),
     "foreign": ("other processes were at work on the machine", "stop all other work on the machine"),
@@ -27,6 +30,7 @@ _VOID = {
     "failed": ("a launch failed", "see the case's verdict and its replay line"),
     "refused": ("the kernel refused the case", "see the case's verdict and its replay line"),
 }
+_MANY_VOID = "too many of its blocks were void"  # a case's reason begins so (harness/gate/latency_gate.cpp)
 NOTE = (
     "A block is four fresh processes, two of the base and two of the change, in random order. Fresh blocks were "
     "measured after a first look had raised the suspicion, and they alone decide, so that one chance is not counted "
@@ -108,9 +112,13 @@ def grouped(cases) -> list:
 def reasons(case: ComparedCase) -> list:
     """(sentence, text) of each metric that did not pass, the worst first. `text` is the file's own, for where there is
     no number to tell, and empty otherwise."""
-    if case.outcome == "invalid":
-        worst = case.worst_pairs[0]
+    worst = case.worst_pairs[0]
+    if case.outcome == "failed":
+        return [("The kernel failed.", worst["reason"])]
+    if case.outcome == "invalid" and worst["reason"].startswith(_MANY_VOID):
         return [(_void_sentence(case), "" if case.void_reasons else worst["reason"])]
+    if case.outcome == "invalid":
+        return [("No verdict.", worst["reason"])]
     return [_reason(pair) for pair in case.worst_pairs if pair["outcome"] not in ("pass", "not gated")]
 
 
@@ -142,10 +150,13 @@ def _conclusion(pair):
 
 def _void_sentence(case):
     start = f"no verdict: {case.voids} of its {case.blocks + case.voids} blocks were void"
-    told = [f"{count} because {_VOID[why][0]}" for why, count in case.void_reasons.items() if why in _VOID]
-    unknown = sum(count for why, count in case.void_reasons.items() if why not in _VOID)
+    causes = Counter()
+    for why, count in case.void_reasons.items():
+        causes[why.split(":")[0]] += count
+    told = [f"{count} because {_VOID[why][0]}" for why, count in causes.items() if why in _VOID]
+    unknown = sum(count for why, count in causes.items() if why not in _VOID)
     told += [f"{unknown} for other reasons"] if unknown else []
-    remedies = dict.fromkeys(_VOID[why][1] for why in case.void_reasons if why in _VOID)
+    remedies = dict.fromkeys(_VOID[why][1] for why in causes if why in _VOID)
     advice = f". To get one, {'; '.join(remedies)}, and run it again" if remedies else ", run it again"
     return _sentence(start + (f", {', '.join(told)}" if told else "") + advice)
 

@@ -108,7 +108,7 @@ def case_of(case, blocks, outcomes=("pass", "pass", "pass"), fresh=0, pairs=None
         values = [deltas(one)[i] for one in chosen]
         read = values if outcome != "not gated" and len(values) > 1 else None
         made.append(pair(metric, outcome, read, bool(fresh), **((pairs or {}).get(metric) or {})))
-    order = ("not gated", "pass", "improved", "inconclusive", "invalid", "regress")
+    order = ("not gated", "pass", "improved", "inconclusive", "invalid", "regress", "failed")
     value = {
         "case": case, "class": CLASS, "outcome": max(outcomes, key=order.index), "blocks": len(counted),
         "voids": len(blocks) - len(counted), "pairs": made,
@@ -122,7 +122,7 @@ def of_each(**changes):
 
 
 def latency_json(cases, **changes):
-    codes = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1}
+    codes = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1, "failed": 1}
     value = {
         "schema": {"major": 1, "minor": 0}, "base": "5c1f0e9a7b", "change": "d40b8812fe", "unchanged": [],
         "left_out": [], "selections": [],

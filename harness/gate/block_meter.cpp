@@ -33,6 +33,22 @@ void add(const Timed& turn, Timed& into) {
   }
 }
 
+std::string why_without(const std::string& metric, const Timed& timed) {
+  if (!timed.refused.empty()) return "refused: " + timed.refused;
+  return "failed: " + (timed.failed.empty() ? "no samples of " + metric : timed.failed);
+}
+
+// The first process that failed is named, unless one of the other arm did too.
+void note_failure(const std::string& why, int place, RecordedBlock& block) {
+  const auto is_of_change = [&](int process) { return is_change(block.block.order, static_cast<size_t>(process)); };
+  if (!block.is_void()) {
+    block.void_why = why;
+    block.void_process = place;
+  } else if (block.void_process >= 0 && is_of_change(place) != is_of_change(block.void_process)) {
+    block.void_process = -1;
+  }
+}
+
 double median_of_three(double a, double b, double c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
 
 }  // namespace
@@ -157,27 +173,23 @@ std::vector<RecordedBlock> BlockMeter::concluded(int64_t number, BlockOrder orde
     const ArmCase& one = settings_.cases[i];
     RecordedBlock block{.latency_class = one.latency_class, .case_id = one.id(), .number = number};
     block.conditions = measured.conditions;
+    block.block.order = order;
     std::array<SampleSet, kProcessesOfABlock> samples;
-    bool complete = true;
     for (size_t place = 0; place < samples.size(); ++place) {
       const Timed& timed = measured.by_kernel[place].at(one.kernel_id);
       const auto found = timed.metrics.find(one.metric);
-      if (found == timed.metrics.end()) {
-        block.void_why = timed.refused.empty() ? "failed" : "refused";
-        block.void_process = static_cast<int>(place);
-        complete = false;
-        break;
+      if (found != timed.metrics.end()) {
+        samples[place] = found->second;
+      } else {
+        note_failure(why_without(one.metric, timed), static_cast<int>(place), block);
       }
-      samples[place] = found->second;
     }
-    if (complete) {
+    if (!block.is_void()) {
       block.block = block_of(order, samples);
       for (size_t place = 0; place < samples.size() && !block.block.median_only; ++place) {
         block.nanoseconds[place] = samples[place].nanoseconds;
       }
       apply_void_rules(settings_.voids, block);
-    } else {
-      block.block.order = order;
     }
     blocks.push_back(std::move(block));
   }

@@ -104,6 +104,9 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
         case LatencyOutcome::invalid:
           add(CanaryVerdict::invalid, "voids", of.id, pair.reason);
           break;
+        case LatencyOutcome::failed:
+          add(CanaryVerdict::reject, "newly-wrong", of.id, pair.reason);
+          break;
         case LatencyOutcome::not_gated:
           ++not_gated;
           break;

@@ -55,6 +55,7 @@ class BlockLog {
   }
 
   void append(const std::vector<RecordedBlock>& blocks) {
+    recorded_.insert(recorded_.end(), blocks.begin(), blocks.end());
     std::string lines;
     for (const RecordedBlock& block : blocks) lines += line_of(block);
     for (size_t written = 0; written < lines.size();) {
@@ -124,40 +125,60 @@ class Blocks {
   bool out_of_time_ = false;
 };
 
-std::string why_not_timed(const char* arm, const Timed& timed) {
-  if (!timed.refused.empty()) return std::string("the ") + arm + " refuses it: " + timed.refused;
-  if (!timed.failed.empty()) return std::string("of the ") + arm + ": " + timed.failed;
+std::string why_not_timed(const Timed& timed) {
+  if (!timed.refused.empty()) return "refuses it: " + timed.refused;
+  if (!timed.failed.empty()) return "fails: " + timed.failed;
   return {};
 }
 
-// What the plans of both arms chose; cases that one of them does not take are left out.
-std::vector<ChangedSelection> compare_plans(ComparisonJob& job) {
+// One that gave no sample at all.
+CaseResult untimed(const ArmCase& one, LatencyOutcome outcome, const std::string& reason) {
+  CaseResult result{.id = one.id(), .latency_class = one.latency_class};
+  for (PairResult& pair : result.pairs) pair = {.outcome = outcome, .reason = reason};
+  return result;
+}
+
+// What the plans of both arms chose, and the cases that are not measured, since one of the arms does not take them: the
+// change was judged correct on each, so that there it is a failure.
+struct PlansOfArms {
+  std::vector<ChangedSelection> changed;
+  std::vector<CaseResult> untimed;
+};
+PlansOfArms compare_plans(ComparisonJob& job) {
   BlockMeter meter(job.meter_settings());
   const std::map<std::string, Timed> base = meter.planned(false), change = meter.planned(true);
-  std::vector<ChangedSelection> changed;
+  PlansOfArms plans;
   for (const auto& [kernel_id, of_base] : base) {
     const Timed& of_change = change.at(kernel_id);
-    std::string why = why_not_timed("base", of_base);
-    if (why.empty()) why = why_not_timed("change", of_change);
-    if (!why.empty()) {
-      job.compared.left_out.push_back({kernel_id, why});
-      for (std::vector<ArmCase>* of : {&job.compared.cases, &job.compared.first_calls}) {
-        std::erase_if(*of, [&](const ArmCase& one) { return one.kernel_id == kernel_id; });
-      }
+    const std::string base_why = why_not_timed(of_base), change_why = why_not_timed(of_change);
+    if (base_why.empty() && change_why.empty()) {
+      const std::string what = selection_changes(of_base.selection, of_change.selection);
+      if (!what.empty()) plans.changed.push_back({kernel_id, what});
       continue;
     }
-    const std::string what = selection_changes(of_base.selection, of_change.selection);
-    if (!what.empty()) changed.push_back({kernel_id, what});
+    const auto is_it = [&](const ArmCase& one) { return one.kernel_id == kernel_id; };
+    for (const ArmCase& one : job.compared.cases) {
+      if (!is_it(one) || change_why.empty()) continue;
+      plans.untimed.push_back(base_why.empty()
+                                  ? untimed(one, LatencyOutcome::failed, "where it is timed, the change " + change_why)
+                                  : untimed(one, LatencyOutcome::invalid,
+                                            "where it is timed, the change " + change_why + "; the base " + base_why));
+    }
+    if (change_why.empty()) job.compared.left_out.push_back({kernel_id, "the base " + base_why});
+    std::erase_if(job.compared.cases, is_it);
+    std::erase_if(job.compared.first_calls, is_it);
   }
-  return changed;
+  return plans;
 }
 
 // What the gate is told of a block.
 MeasuredCase told_of(const RecordedBlock& block, size_t index, int64_t least_tail_samples) {
   MeasuredCase told{.index = index};
-  if (block.is_void()) {
-    std::optional<bool> of_change;
-    if (block.void_process >= 0) of_change = is_change(block.block.order, static_cast<size_t>(block.void_process));
+  std::optional<bool> of_change;
+  if (block.void_process >= 0) of_change = is_change(block.block.order, static_cast<size_t>(block.void_process));
+  if (!block.block.is_measured()) {
+    told.failure = {block.void_why, !of_change.value_or(false), of_change.value_or(true)};
+  } else if (block.is_void()) {
     told.voided = VoidBlock{block.void_why, of_change};
   } else {
     told.deltas = block_deltas(block.block, least_tail_samples);
@@ -332,8 +353,12 @@ BlockMeter::Settings ComparisonJob::meter_settings() const {
 std::optional<Comparison> compare_latencies(ComparisonJob job) {
   Comparison comparison{.base = job.ledger.base, .change = job.ledger.change, .seed = job.meter.seed};
   const auto began = std::chrono::steady_clock::now();
-  if (!job.compared.cases.empty()) comparison.selections = compare_plans(job);
-  if (!job.compared.cases.empty()) {
+  PlansOfArms plans;
+  if (!job.compared.cases.empty()) plans = compare_plans(job);
+  comparison.selections = std::move(plans.changed);
+  if (job.compared.cases.empty()) {
+    add_earlier_regressions(job.ledger, {}, comparison.result);
+  } else {
     std::vector<GatedCase> cases;
     for (const ArmCase& one : job.compared.cases) cases.push_back(job.adjust(gated(job, one), one));
     LatencyGate gate(job.policy, std::move(cases), job.ledger);
@@ -357,6 +382,10 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
     comparison.result = gate.result();
     comparison.blocks = blocks.count();
     comparison.out_of_time = blocks.out_of_time();
+  }
+  for (const CaseResult& one : plans.untimed) {
+    comparison.result.cases.push_back(one);
+    comparison.result.exit_code = combine_exit_codes(comparison.result.exit_code, exit_code_of(worst_outcome(one)));
   }
   comparison.compared = std::move(job.compared);
   comparison.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

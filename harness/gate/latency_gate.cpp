@@ -21,8 +21,13 @@ struct OutcomeRow {
   std::string_view word;
   int exit_code;
 };
-constexpr std::array<OutcomeRow, 6> kOutcomes{
-    {{"not gated", 0}, {"pass", 0}, {"improved", 0}, {"inconclusive", 2}, {"invalid", 3}, {"regress", 1}}};
+constexpr std::array<OutcomeRow, 7> kOutcomes{{{"not gated", 0},
+                                               {"pass", 0},
+                                               {"improved", 0},
+                                               {"inconclusive", 2},
+                                               {"invalid", 3},
+                                               {"regress", 1},
+                                               {"failed", 1}}};
 
 std::string reason_of(LatencyMetric metric, const PairResult& result, const Margin& margin) {
   const LatencyReading& reading = result.reading;
@@ -44,6 +49,18 @@ std::string reason_of(LatencyMetric metric, const PairResult& result, const Marg
 
 bool is_open(const auto& state) {
   return std::ranges::any_of(state.pairs, [](const auto& pair) { return pair.open; });
+}
+
+void close(auto& pair, LatencyOutcome outcome, const std::string& reason) {
+  pair.open = false;
+  pair.result.outcome = outcome;
+  pair.result.reason = reason;
+}
+
+void close_all(auto& state, LatencyOutcome outcome, const std::string& reason) {
+  for (auto& pair : state.pairs) {
+    if (pair.open) close(pair, outcome, reason);
+  }
 }
 
 }  // namespace
@@ -96,10 +113,15 @@ LatencyGate::LatencyGate(LatencyPolicy policy, std::vector<GatedCase> cases, Alp
   done_ = std::ranges::none_of(states_, is_open<State>);
 }
 
+bool LatencyGate::is_too_many(int64_t voids, int64_t of) const {
+  return static_cast<double>(voids) > policy_.void_share * static_cast<double>(of);
+}
+
 bool LatencyGate::is_wanted(const State& state) const {
-  if (done_ || !is_open(state)) return false;
-  const auto all = static_cast<double>(state.blocks + state.voids);
-  return state.blocks < target() || static_cast<double>(state.voids) > policy_.void_share * all;
+  return !done_ && std::ranges::any_of(state.pairs, [&](const Pair& pair) {
+    const int64_t voids = state.voids + pair.lacking, counted = std::ssize(pair.deltas);
+    return pair.open && (counted < target() || is_too_many(voids, counted + voids));
+  });
 }
 
 std::vector<size_t> LatencyGate::wanted() const {
@@ -122,36 +144,47 @@ void LatencyGate::add(std::span<const MeasuredCase> block) {
 
 void LatencyGate::take(const MeasuredCase& measured) {
   State& state = states_[measured.index];
-  std::string why = measured.voided ? measured.voided->why : "";
-  for (const LatencyMetric metric : kLatencyMetrics) {
-    const auto i = static_cast<size_t>(metric);
-    const bool lacks_it = state.pairs[i].open && !std::isfinite(measured.deltas[i]);
-    if (why.empty() && lacks_it) why = fmt::format("no {}", word_of(metric));
-  }
-  state.lacking += !why.empty() && !measured.voided;
-  if (why.empty()) {
-    for (size_t i = 0; i < state.deltas.size(); ++i) state.deltas[i].push_back(measured.deltas[i]);
-    ++state.blocks;
-    ++state.all_blocks;
+  if (measured.failure) {
+    take_failure(state, *measured.failure);
+  } else if (measured.voided) {
+    take_void(state, measured.voided->why);
   } else {
-    ++state.voids;
-    ++state.all_voids[why];
+    ++state.all_blocks;
+    for (const LatencyMetric metric : kLatencyMetrics) {
+      const auto i = static_cast<size_t>(metric);
+      take_delta(state.pairs[i], metric, measured.deltas[i]);
+    }
   }
-  const auto too_many = [&](int64_t voids, int64_t of) {
-    return static_cast<double>(voids) > policy_.void_share * static_cast<double>(of);
-  };
-  const bool is_disturbed = too_many(state.voids, std::max(2 * target(), policy_.looks.back()));
-  if (is_disturbed || too_many(state.lacking, 2 * target())) invalidate(state);
 }
 
-void LatencyGate::invalidate(State& state) {
+void LatencyGate::take_void(State& state, const std::string& why) {
+  ++state.voids;
+  ++state.all_voids[why];
+  if (!is_too_many(state.voids, std::max(2 * target(), policy_.looks.back()))) return;
   std::string reason = fmt::format("too many of its blocks were void, {} were not:", state.all_blocks);
-  for (const auto& [why, count] : state.all_voids) reason += fmt::format(" {} ({})", why, count);
-  for (Pair& pair : state.pairs) {
-    if (!pair.open) continue;
-    pair.open = false;
-    pair.result.outcome = LatencyOutcome::invalid;
-    pair.result.reason = reason;
+  for (const auto& [cause, count] : state.all_voids) reason += fmt::format(" {} ({})", cause, count);
+  close_all(state, LatencyOutcome::invalid, reason);
+}
+
+void LatencyGate::take_failure(State& state, const KernelFailure& failure) {
+  state.base_failed = state.base_failed || failure.of_base;
+  if (!failure.of_change) {
+    take_void(state, "the base " + failure.why);
+  } else if (state.base_failed) {
+    close_all(state, LatencyOutcome::invalid, "while it was timed, in both arms: " + failure.why);
+  } else {
+    close_all(state, LatencyOutcome::failed, "while it was timed, the change alone: " + failure.why);
+  }
+}
+
+void LatencyGate::take_delta(Pair& pair, LatencyMetric metric, double delta) {
+  if (!pair.open) return;
+  if (std::isfinite(delta)) {
+    pair.deltas.push_back(delta);
+  } else if (is_too_many(++pair.lacking, 2 * target())) {
+    close(pair, LatencyOutcome::invalid,
+          fmt::format("too many of its blocks had no {}: {} of {}", word_of(metric), pair.lacking,
+                      pair.lacking + std::ssize(pair.deltas)));
   }
 }
 
@@ -197,7 +230,7 @@ void LatencyGate::end_look() {
 void LatencyGate::read(size_t c, size_t metric) {
   Pair& pair = states_[c].pairs[metric];
   const Margin& margin = cases_[c].margins[metric];
-  const auto deltas = std::span(states_[c].deltas[metric]).first(static_cast<size_t>(target()));
+  const auto deltas = std::span(pair.deltas).first(static_cast<size_t>(target()));
   const double error = (1 - policy_.confidence) * std::exp2(-static_cast<double>(pair.earlier));
   pair.result.reading = !confirms_ && look_ == 0 ? read_by_t(deltas, cases_[c].priors[metric], margin, 1 - error)
                                                  : read_by_ranks(deltas, margin, 1 - error);
@@ -206,9 +239,9 @@ void LatencyGate::read(size_t c, size_t metric) {
 
 void LatencyGate::pass_or_suspect(Pair& pair, const Margin& margin) {
   const LatencyReading& reading = pair.result.reading;
-  pair.suspect = pair.earlier > 0 || reading.upper >= margin.margin || reading.p_slower < kSuspicion;
   pair.hopeful = reading.p_faster < kSuspicion;
-  pair.open = pair.suspect || pair.hopeful;
+  pair.open = pair.hopeful || pair.earlier > 0 || reading.upper >= margin.margin || reading.p_slower < kSuspicion;
+  pair.suspect = pair.open;
   if (!pair.open) pair.result.outcome = LatencyOutcome::pass;
 }
 
@@ -252,8 +285,11 @@ void LatencyGate::begin_next_look() {
   confirms_ = true;
   look_ = 0;
   for (State& state : states_) {
-    for (std::vector<double>& deltas : state.deltas) deltas.clear();
-    state.blocks = state.voids = state.lacking = 0;
+    state.voids = 0;
+    for (Pair& pair : state.pairs) {
+      pair.deltas.clear();
+      pair.lacking = 0;
+    }
   }
 }
 
@@ -299,26 +335,30 @@ LatencyResult LatencyGate::result() const {
     }
     result.exit_code = combine_exit_codes(result.exit_code, exit_code_of(worst_outcome(of)));
   }
-  for (const LatencyPair& pair : ledger_.regressed) {
-    if (std::ranges::find(cases_, pair.case_id, &GatedCase::id) != cases_.end()) continue;
-    result.exit_code = combine_exit_codes(result.exit_code, exit_code_of(LatencyOutcome::regress));
-    result.findings.push_back(
-        {"latency", fmt::format("{} {}: called slower by an earlier gate of this base and change, "
-                                "and not among the cases now",
-                                pair.case_id, word_of(pair.metric))});
-  }
+  add_earlier_regressions(ledger_, cases_, result);
   for (const auto& [why, count] : voids_) {
     const int64_t all = count.base + count.change;
     const boost::math::binomial_distribution<double> fair(static_cast<double>(all), 0.5);
     const auto most = static_cast<double>(std::max(count.base, count.change));
     const double p = std::min(1.0, 2 * boost::math::cdf(boost::math::complement(fair, most - 1)));
     if (p >= kVoidImbalance) continue;
+    result.exit_code = combine_exit_codes(result.exit_code, exit_code_of(LatencyOutcome::inconclusive));
     result.findings.push_back(
         {"voids", fmt::format("{} blocks were void by '{}' of the change's processes alone and {} of "
                               "the base's (p {:.1g}): one of them may cause it",
                               count.change, why, count.base, p)});
   }
   return result;
+}
+
+void add_earlier_regressions(const AlphaLedger& ledger, std::span<const GatedCase> cases, LatencyResult& result) {
+  for (const LatencyPair& pair : ledger.regressed) {
+    if (std::ranges::find(cases, pair.case_id, &GatedCase::id) != cases.end()) continue;
+    result.exit_code = combine_exit_codes(result.exit_code, exit_code_of(LatencyOutcome::regress));
+    result.findings.push_back({"latency", fmt::format("{} {}: called slower by an earlier gate of this base and "
+                                                      "change, and not among the cases now",
+                                                      pair.case_id, word_of(pair.metric))});
+  }
 }
 
 LatencyResult run_latency_gate(LatencyGate& gate, const MeasureBlock& measure) {

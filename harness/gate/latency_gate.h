@@ -4,8 +4,7 @@
 //
 // Of every case and metric, a pair, the gate asks how far the change moved it.
 //   Screen    few blocks of all cases. Passed: the moderated t's upper bound is below the pair's margin, and nothing
-//   says
-//             (p < 0.05) that it moved by more than the least that counts.
+//             says (p < 0.05) that it moved by more than the least that counts, in either direction.
 //   Confirm   fresh blocks of the cases with a pair that the screen left open, judged after each of the policy's looks:
 //             regress   signed-rank p of "no slower than the least that counts", by Holm over all pairs left open, at
 //                       this look's share of the gate's alpha
@@ -20,8 +19,12 @@
 //
 // Blocks that the caller voids count for no case, and it gets more until at most the policy's share of them is void:
 // disturbances come in bursts, which are waited out. A case is invalid as soon as more are void than that share of
-// twice those it needs, or of the last look's where that is more; of those that lack a metric, of twice those it needs
-// alone. Because a change can cause what voids a block, voids are counted by arm, and an imbalance is a finding.
+// twice those it needs, or of the last look's where that is more. A block that lacks a metric is void for that pair
+// alone, which is invalid once more lack it than that share of twice those it needs. Because a change can cause what
+// voids a block, voids are counted by arm, and an imbalance is a finding that leaves the gate inconclusive.
+//
+// A kernel that fails in a process of the change has failed, whatever its latency; one that fails in both arms is
+// invalid; where it fails in the base alone, the block is void.
 //
 // A gate's alpha and what earlier gates of the same base and change said come from, and go to, gate/alpha_ledger.h.
 #pragma once
@@ -45,7 +48,7 @@
 namespace assay {
 
 // In the order of severity.
-enum class LatencyOutcome { not_gated, pass, improved, inconclusive, invalid, regress };
+enum class LatencyOutcome { not_gated, pass, improved, inconclusive, invalid, regress, failed };
 std::string_view word_of(LatencyOutcome outcome);
 int exit_code_of(LatencyOutcome outcome);
 
@@ -54,11 +57,18 @@ struct VoidBlock {
   std::optional<bool> of_change;  // to whose process it happened; none: to neither's alone
 };
 
+// A kernel that gave no samples.
+struct KernelFailure {
+  std::string why;
+  bool of_base = false, of_change = false;  // one of them at least
+};
+
 // What one block says of one case.
 struct MeasuredCase {
   size_t index = 0;            // among the gate's cases
   PerMetric<double> deltas{};  // block_deltas()
   std::optional<VoidBlock> voided{};
+  std::optional<KernelFailure> failure{};
 };
 
 struct PairResult {
@@ -81,7 +91,7 @@ LatencyOutcome worst_outcome(const CaseResult& of);
 struct LatencyResult {
   std::vector<CaseResult> cases;
   std::vector<Finding> findings;
-  int exit_code = 0;  // 0, 1 a regression, 2 inconclusive, 3 invalid: precedence 1 > 3 > 2 > 0
+  int exit_code = 0;  // 0, 1 a regression or failure, 2 inconclusive, 3 invalid: precedence 1 > 3 > 2 > 0
 };
 
 class LatencyGate {
@@ -93,7 +103,7 @@ class LatencyGate {
   std::vector<size_t> wanted() const;
 
   // One block of exactly the cases wanted, in that order; throws Error for others. A delta that is NaN voids the block
-  // for a case that gates by that metric.
+  // for that metric.
   void add(std::span<const MeasuredCase> block);
 
   // Of a gate that is not done: as if it ended here, undecided pairs inconclusive.
@@ -104,18 +114,19 @@ class LatencyGate {
 
  private:
   struct Pair {
-    bool open = false;     // still to be decided
-    bool suspect = false;  // in the family of those that may be slower
-    bool hopeful = false;  // and of those that may be faster
-    int64_t earlier = 0;   // gates of this base and change that left it undecided
+    bool open = false;           // still to be decided
+    bool suspect = false;        // in the family of those that may be slower: all that the screens left open
+    bool hopeful = false;        // and of those that may be faster
+    int64_t earlier = 0;         // gates of this base and change that left it undecided
+    std::vector<double> deltas;  // of this stage
+    int64_t lacking = 0;         // blocks of this stage that count, but not for this metric
     PairResult result;
   };
   struct State {
     PerMetric<Pair> pairs;
-    PerMetric<std::vector<double>> deltas;  // of this stage
-    int64_t blocks = 0, voids = 0;          // of this stage
-    int64_t lacking = 0;                    // of the void ones, those without a metric that gates
+    int64_t voids = 0;  // of this stage
     int64_t all_blocks = 0;
+    bool base_failed = false;
     std::map<std::string, int64_t> all_voids;  // by why
   };
   struct VoidCount {
@@ -126,9 +137,12 @@ class LatencyGate {
   int64_t target() const { return looks()[look_]; }  // blocks of this stage that are needed now
   bool is_last_look() const { return look_ + 1 == looks().size(); }
   bool is_wanted(const State& state) const;
+  bool is_too_many(int64_t voids, int64_t of) const;
   void take(const MeasuredCase& measured);
+  void take_void(State& state, const std::string& why);
+  void take_failure(State& state, const KernelFailure& failure);
+  void take_delta(Pair& pair, LatencyMetric metric, double delta);
   void count_voids(std::span<const MeasuredCase> block);
-  void invalidate(State& state);
   void end_look();
   void read(size_t c, size_t metric);
   void pass_or_suspect(Pair& pair, const Margin& margin);
@@ -146,6 +160,9 @@ class LatencyGate {
   bool done_ = false;
   std::map<std::string, VoidCount> voids_;
 };
+
+// What earlier gates called slower and none of these cases is: told as findings, exit code 1.
+void add_earlier_regressions(const AlphaLedger& ledger, std::span<const GatedCase> cases, LatencyResult& result);
 
 // Which of the p values Holm's step-down procedure rejects, at the familywise error `alpha`: Holm, "A simple
 // sequentially rejective multiple test procedure" (1979).

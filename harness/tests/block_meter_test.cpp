@@ -279,11 +279,26 @@ TEST_F(BlockMeterTest, AKernelThatFailsOrRefusesVoidsItsOwnCasesAlone) {
       return timed;
     };
     const std::vector<RecordedBlock> blocks = three().measure(0, {0, 1, 2});
-    EXPECT_EQ(blocks[0].void_why, how);
-    EXPECT_EQ(blocks[1].void_why, how);
+    EXPECT_EQ(blocks[0].void_why, how + std::string(": for a reason"));
+    EXPECT_EQ(blocks[1].void_why, blocks[0].void_why);
     EXPECT_EQ(blocks[0].void_process, 1);
     EXPECT_FALSE(blocks[2].is_void());
   }
+}
+
+TEST_F(BlockMeterTest, AFailureIsOfAnArmUnlessItIsOfBoth) {
+  const auto process_told = [&](const std::set<size_t>& failing) {
+    const size_t first = world.processes.size();
+    world.answer = [&, first](size_t process, Timed timed) {
+      if (!failing.contains(process - first)) return timed;
+      return Timed{.failed = "for a reason"};
+    };
+    return three().measure(0, {0}).at(0).void_process;
+  };
+  EXPECT_EQ(process_told({1, 2}), 1);
+  EXPECT_EQ(process_told({0, 3}), 0);
+  EXPECT_EQ(process_told({2, 3}), -1);
+  EXPECT_EQ(process_told({0, 1, 2, 3}), -1);
 }
 
 TEST_F(BlockMeterTest, ABlockInWhichAJudgeDiesIsMeasuredAgainOnce) {

@@ -102,18 +102,43 @@ TEST_F(ComparisonTest, AFasterKernelIsSaidToBeAndPasses) {
   EXPECT_EQ(comparison->result.cases[0].pairs[0].outcome, LatencyOutcome::improved);
 }
 
-TEST_F(ComparisonTest, WhatOneArmDoesNotTakeIsLeftOutWithTheReason) {
-  answer = [](size_t process, Timed timed) {
-    if (process != 1) return timed;  // the plans of the change
-    timed.metrics.clear();
-    timed.refused = "needs m < 2";
-    return timed;
-  };
+TEST_F(ComparisonTest, WhatTheBaseDoesNotTakeIsLeftOutWithTheReason) {
+  answer = [](size_t process, Timed timed) { return process == 0 ? Timed{.refused = "needs m < 2"} : timed; };
   const auto comparison = compare_latencies(job());
   EXPECT_THAT(comparison->result.cases, IsEmpty());
   ASSERT_THAT(comparison->compared.left_out, SizeIs(2));
-  EXPECT_EQ(comparison->compared.left_out[0].why, "the change refuses it: needs m < 2");
+  EXPECT_EQ(comparison->compared.left_out[0].why, "the base refuses it: needs m < 2");
   EXPECT_EQ(comparison->result.exit_code, 0);
+}
+
+// It was judged correct there.
+TEST_F(ComparisonTest, WhatTheChangeAloneDoesNotTakeFails) {
+  answer = [](size_t process, Timed timed) { return process == 1 ? Timed{.failed = "SIGSEGV"} : timed; };
+  const auto comparison = compare_latencies(job());
+  ASSERT_THAT(comparison->result.cases, SizeIs(2));
+  EXPECT_EQ(worst_outcome(comparison->result.cases[0]), LatencyOutcome::failed);
+  EXPECT_EQ(comparison->result.cases[0].pairs[0].reason, "where it is timed, the change fails: SIGSEGV");
+  EXPECT_THAT(comparison->compared.left_out, IsEmpty());
+  EXPECT_EQ(comparison->result.exit_code, 1);
+  EXPECT_EQ(written().at("cases")[0].at("outcome"), "failed");
+}
+
+TEST_F(ComparisonTest, OfWhatFailsInBothArmsNothingIsKnown) {
+  answer = [](size_t process, Timed timed) { return process < 2 ? Timed{.failed = "SIGSEGV"} : timed; };
+  const auto comparison = compare_latencies(job());
+  EXPECT_EQ(comparison->result.exit_code, 3);
+  EXPECT_EQ(comparison->result.cases.at(0).pairs[0].reason,
+            "where it is timed, the change fails: SIGSEGV; the base fails: SIGSEGV");
+}
+
+TEST_F(ComparisonTest, AKernelThatFailsInABlockOfTheChangeFails) {
+  answer = [this](size_t process, Timed timed) {
+    const bool is_change = world.processes[process].at(0).module == "change.so";
+    return process >= 2 && is_change ? Timed{.failed = "SIGSEGV"} : timed;
+  };
+  const auto comparison = compare_latencies(job());
+  EXPECT_EQ(comparison->result.exit_code, 1);
+  EXPECT_EQ(comparison->result.cases.at(0).pairs[0].reason, "while it was timed, the change alone: failed: SIGSEGV");
 }
 
 // Two libraries under one module: only how a process is started tells the arms apart.
@@ -213,9 +238,23 @@ TEST_F(ComparisonTest, ARunWithBlocksOfAKernelThatFailedGoesOn) {
   EXPECT_TRUE(record_blocks(job(), 3));
   const std::vector<RecordedBlock> blocks = read_blocks(scratch.path / "blocks.jsonl");
   ASSERT_THAT(blocks, SizeIs(6));
-  EXPECT_EQ(blocks[0].void_why, "failed");
+  EXPECT_EQ(blocks[0].void_why, "failed: for a reason");
   EXPECT_FALSE(blocks[0].block.is_measured());
   for (size_t i = 2; i < blocks.size(); ++i) EXPECT_TRUE(blocks[i].block.is_measured());
+}
+
+TEST_F(ComparisonTest, WhatWasMeasuredSinceABlockInPartIsKept) {
+  EXPECT_TRUE(record_blocks(job(), 2));
+  std::string text = content_of(scratch.path / "blocks.jsonl");
+  text.resize(text.size() - 30);
+  write_text(scratch.path / "blocks.jsonl", text);
+  const std::string first_two = text.substr(0, text.rfind('\n') + 1);
+  EXPECT_TRUE(record_blocks(job(), 4));
+  const std::string all = content_of(scratch.path / "blocks.jsonl");
+  write_text(scratch.path / "blocks.jsonl", first_two);
+  EXPECT_TRUE(record_blocks(job(), 4));
+  EXPECT_EQ(lines(), 8u);
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 8);
 }
 
 TEST_F(ComparisonTest, BlocksOfAnotherComparisonAreRefused) {
@@ -233,6 +272,15 @@ TEST_F(ComparisonTest, NothingToMeasureIsAPassThatSaysSo) {
   EXPECT_EQ(comparison->result.exit_code, 0);
   EXPECT_TRUE(world.processes.empty());
   EXPECT_EQ(written().at("unchanged")[0].at("what"), "gemm/k");
+}
+
+TEST_F(ComparisonTest, WhatWasCalledSlowerStaysSoWithoutACase) {
+  ComparisonJob none = job();
+  none.compared.cases.clear();
+  none.ledger.regressed = {{"gemm/k:m=1,n=1,dtype=f32 warm", LatencyMetric::p50}};
+  const auto comparison = compare_latencies(none);
+  EXPECT_EQ(comparison->result.exit_code, 1);
+  EXPECT_THAT(comparison->result.findings.at(0).text, HasSubstr("called slower by an earlier gate"));
 }
 
 // Records of a plan's timed cases.

@@ -129,7 +129,18 @@ TEST(LatencyGate, WhatIsFasterIsToldAndFailsNothing) {
   EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::improved);
   EXPECT_TRUE(result.cases[0].pairs[kP50].confirmed);
   EXPECT_THAT(result.cases[0].pairs[kP50].reason, HasSubstr("less than -0.30 %"));
-  EXPECT_EQ(driver.gate.ledger().spent, 0) << "nothing could have been called slower";
+  EXPECT_NEAR(driver.gate.ledger().spent, 0.2 * 0.005, 1e-12) << "on fresh blocks it could have been called slower";
+}
+
+// On fresh blocks what seemed faster may turn out slower, and it is remembered like all that was not decided.
+TEST(LatencyGate, WhatWasFasterInTheScreenAloneIsCalledOrKeptInTheLedger) {
+  const auto then = [](double centre, double spread) {
+    return [=](size_t, int64_t block) { return block < 12 ? around(-0.05, block) : around(centre, block, spread); };
+  };
+  EXPECT_EQ(Driver({gated("a")}).run(then(0.05, 0.001)).exit_code, 1);
+  Driver doubtful({gated("a")});
+  EXPECT_EQ(doubtful.run(then(0.012, 0.15)).exit_code, 2);
+  EXPECT_THAT(doubtful.gate.ledger().open, ElementsAre(AlphaLedger::Open{{"a", LatencyMetric::p50}, 1}));
 }
 
 // Moved, beyond doubt, by less than the least that counts; and not surely below the margin until it has many blocks.
@@ -214,13 +225,17 @@ TEST(LatencyGate, VoidBlocksCountForNothingAndTooManyMakeACaseInvalid) {
   EXPECT_EQ(blocks, most + 1);
 }
 
-TEST(LatencyGate, ABlockWithoutAMetricThatGatesIsVoid) {
+// A change so much slower that its processes have too few samples for a tail is slower all the same.
+TEST(LatencyGate, ABlockWithoutAMetricIsVoidForThatMetricAlone) {
   LatencyGate gate(policy(), {with_tail(gated("a"))}, {});
-  const LatencyResult result = run_latency_gate(gate, [&](const std::vector<size_t>&) {
-    return std::vector<MeasuredCase>{{.index = 0, .deltas = {0, NAN, NAN}}};
+  const LatencyResult result = run_latency_gate(gate, [&, block = int64_t{0}](const std::vector<size_t>&) mutable {
+    return std::vector<MeasuredCase>{{.index = 0, .deltas = {around(0.6, ++block), NAN, NAN}}};
   });
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.cases[0].pairs[kTail].reason, HasSubstr("no tail (3)"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::regress);
+  EXPECT_EQ(result.cases[0].pairs[kTail].outcome, LatencyOutcome::invalid);
+  EXPECT_EQ(result.cases[0].pairs[kTail].reason, "too many of its blocks had no tail: 3 of 3");
+  EXPECT_EQ(result.cases[0].voids, 0);
   LatencyGate without(policy(), {gated("a")}, {});
   EXPECT_EQ(run_latency_gate(without,
                              [](const std::vector<size_t>&) {
@@ -229,6 +244,54 @@ TEST(LatencyGate, ABlockWithoutAMetricThatGatesIsVoid) {
                 .exit_code,
             0)
       << "p90 and tail do not gate there";
+}
+
+TEST(LatencyGate, WhatAFewBlocksLackIsMadeUpForByOthers) {
+  LatencyGate gate(policy(), {with_tail(gated("a"))}, {});
+  int64_t blocks = 0;
+  const LatencyResult result = run_latency_gate(gate, [&](const std::vector<size_t>&) {
+    ++blocks;
+    return std::vector<MeasuredCase>{{.index = 0, .deltas = {around(0, blocks), 0, blocks == 2 ? NAN : 0}}};
+  });
+  EXPECT_EQ(blocks, 5);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.cases[0].pairs[kTail].reading.blocks, 4);
+}
+
+// Whatever else is said of it, and however seldom it fails.
+TEST(LatencyGate, AKernelThatFailsInTheChangeFails) {
+  const auto result_of = [](std::vector<std::pair<int64_t, KernelFailure>> failures) {
+    LatencyGate gate(policy(), {gated("a"), gated("b")}, {});
+    int64_t blocks = 0;
+    return run_latency_gate(gate, [&](const std::vector<size_t>& wanted) {
+      std::vector<MeasuredCase> measured;
+      for (const size_t c : wanted) {
+        measured.push_back({.index = c, .deltas = {around(0, blocks), 0, 0}});
+        for (const auto& [block, failure] : failures) {
+          if (c == 0 && block == blocks) measured.back().failure = failure;
+        }
+      }
+      ++blocks;
+      return measured;
+    });
+  };
+  const KernelFailure of_base{"failed: SIGSEGV", true, false}, of_change{"failed: SIGSEGV", false, true};
+  const LatencyResult once = result_of({{3, of_change}});
+  EXPECT_EQ(once.exit_code, 1);
+  EXPECT_EQ(once.cases[0].pairs[kP50].outcome, LatencyOutcome::failed);
+  EXPECT_EQ(once.cases[0].pairs[kP50].reason, "while it was timed, the change alone: failed: SIGSEGV");
+  EXPECT_EQ(once.cases[1].pairs[kP50].outcome, LatencyOutcome::pass);
+  const LatencyResult both = result_of({{1, of_base}, {3, of_change}});
+  EXPECT_EQ(both.exit_code, 3);
+  EXPECT_EQ(both.cases[0].pairs[kP50].reason, "while it was timed, in both arms: failed: SIGSEGV");
+  EXPECT_EQ(result_of({{1, {"failed: SIGSEGV", true, true}}}).exit_code, 3);
+  const LatencyResult base = result_of({{1, of_base}});
+  EXPECT_EQ(base.exit_code, 0) << "the change mends what the base does at times";
+  EXPECT_EQ(base.cases[0].voids, 1);
+  std::vector<std::pair<int64_t, KernelFailure>> always;
+  for (int64_t block = 0; block < 100; ++block) always.emplace_back(block, of_base);
+  EXPECT_EQ(result_of(always).exit_code, 3) << "nothing to compare it with";
+  EXPECT_THAT(result_of(always).cases[0].pairs[kP50].reason, HasSubstr("the base failed: SIGSEGV (25)"));
 }
 
 TEST(LatencyGate, TheGravestOutcomeIsTheExitCode) {
@@ -261,9 +324,26 @@ TEST(LatencyGate, VoidsOfOneArmAreAFinding) {
   const LatencyResult uneven = result_of(11, 0);
   ASSERT_EQ(uneven.findings.size(), 1u);
   EXPECT_EQ(uneven.findings[0].kind, "voids");
+  EXPECT_EQ(uneven.exit_code, 2);
   EXPECT_THAT(uneven.findings[0].text,
               HasSubstr("11 blocks were void by 'slowdown' of the change's processes alone and 0"));
   EXPECT_EQ(result_of(0, 11).findings.size(), 1u) << "the base's too";
+}
+
+// One of the arms may cause it: then nothing is known of what else it does.
+TEST(LatencyGate, VoidsOfOneArmLeaveAPassInDoubt) {
+  const auto exit_of = [](bool of_change) {
+    Driver driver({gated("a")});
+    const auto one_arm = [&](size_t) -> std::optional<VoidBlock> {
+      if (driver.blocks >= 11) return std::nullopt;
+      return VoidBlock{.why = "sentinel", .of_change = of_change};
+    };
+    while (driver.step(all_around(0), one_arm)) {
+    }
+    return driver.gate.result().exit_code;
+  };
+  EXPECT_EQ(exit_of(true), 2);
+  EXPECT_EQ(exit_of(false), 2);
 }
 
 TEST(LatencyGate, ABlockIsOfWhatIsWanted) {
