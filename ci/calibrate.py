@@ -72,7 +72,7 @@ def calibration(found, cases):
         for i, name in enumerate(names):
             blocks = sorted(by_name[name], key=lambda block: block["block"])
             for place, block in enumerate(blocks):
-                yield thinned(block, i == 0 and 2 * place >= len(blocks))
+                yield thinned(block, i == 0 and place >= len(blocks) // 2)
 
 
 def main():

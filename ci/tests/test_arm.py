@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -52,14 +53,16 @@ def arm(place, *arguments, **environment):
     )
 
 
-def built(place, made, out, device="cpu"):
-    end = arm(place, made, device, place / out)
+def built(place, made, device="cpu", **environment):
+    """The arm's folder, and what is said of it."""
+    end = arm(place, made, device, place / "out", **environment)
     assert end.returncode == 0, end.stdout + end.stderr
-    return end.stdout.splitlines()[-1]
+    said, folder = end.stdout.splitlines()[-2:]
+    return Path(folder), said
 
 
-def module(place, out, name="one"):
-    return (place / out / f"modules/{name}.so").read_bytes()
+def module(folder, name="one"):
+    return (folder / f"{name}.so").read_bytes()
 
 
 def refused(end, text):
@@ -69,53 +72,85 @@ def refused(end, text):
 
 def test_trees_of_the_same_files_are_one_module_wherever_they_lie(place):
     first, second = tree(place, "somewhere"), tree(place, "elsewhere")
-    assert built(place, first, "a").endswith("2 modules")
-    built(place, second, "b")
-    assert module(place, "a") == module(place, "b")
-    assert (place / "a/tree").read_text() == (place / "b/tree").read_text()
-    assert b"somewhere" not in module(place, "a")  # __FILE__ tells the path
+    folder, said = built(place, first)
+    assert said.endswith("2 modules")
+    assert built(place, second) == (folder, "arm: is built already")
+    assert sorted(os.listdir(folder)) == ["one.so", "two.so"]
+    assert b"somewhere" not in module(folder)  # __FILE__ tells the path
 
 
 def test_a_change_is_in_the_module_it_touches_alone(place):
-    built(place, tree(place, "base"), "a")
-    built(place, tree(place, "change", two=TWO.replace("2 * x", "3 * x")), "b")
-    assert module(place, "a") == module(place, "b")
-    assert module(place, "a", "two") != module(place, "b", "two")
-    assert (place / "a/tree").read_text() != (place / "b/tree").read_text()
+    before, _ = built(place, tree(place, "base"))
+    after, _ = built(place, tree(place, "change", two=TWO.replace("2 * x", "3 * x")))
+    assert before != after
+    assert module(before) == module(after)
+    assert module(before, "two") != module(after, "two")
+
+
+def test_an_arm_stays_what_it_is_whatever_is_built_after_it(place):
+    base = tree(place, "base")
+    folder, _ = built(place, base)
+    was = module(folder, "two")
+    (base / "two.c").write_text(TWO.replace("2 * x", "3 * x"))
+    assert built(place, base)[0] != folder
+    assert module(folder, "two") == was
+
+
+def test_what_is_built_otherwise_is_another_arm(place):
+    base = tree(place, "base")
+    plain, _ = built(place, base)
+    other, said = built(place, base, CFLAGS="-DOTHER -O3")
+    assert plain != other
+    assert said.endswith("2 modules")
+    flags = (place / "arms/build-cpu/CMakeCache.txt").read_text()
+    assert "CMAKE_C_FLAGS:STRING=-DOTHER -O3" in flags  # the folder was configured anew
+
+
+def test_arms_that_nobody_asks_for_are_removed(place):
+    week_and_more = time.time() - 8.5 * 86400
+    base = tree(place, "base")
+    old, _ = built(place, base)
+    asked, _ = built(place, base, CFLAGS="-DASKED")
+    for folder in (old, asked):
+        os.utime(folder, (week_and_more, week_and_more))
+    built(place, base, CFLAGS="-DASKED")
+    built(place, tree(place, "change", two=TWO + "int three;\n"))
+    assert asked.exists()
+    assert not old.exists()
 
 
 def test_what_a_second_tree_does_not_change_is_not_built_again(place):
-    built(place, tree(place, "base"), "a")
+    built(place, tree(place, "base"))
     before = (place / "arms/build-cpu/modules/one.so").stat().st_mtime_ns
-    built(place, tree(place, "change", two=TWO + "int three;\n"), "b")
+    built(place, tree(place, "change", two=TWO + "int three;\n"))
     assert (place / "arms/build-cpu/modules/one.so").stat().st_mtime_ns == before
 
 
 def test_a_tree_that_is_built_is_left_alone(place):
     base = tree(place, "base")
-    built(place, base, "a")
-    assert "is built already" in built(place, base, "a")
-    shutil.rmtree(place / "a/modules")
-    assert "2 modules" in built(place, base, "a")
+    folder, _ = built(place, base)
+    assert built(place, base) == (folder, "arm: is built already")
+    shutil.rmtree(folder)
+    assert "2 modules" in built(place, base)[1]
+    assert folder.exists()
 
 
 def test_files_that_only_the_tree_before_had_are_gone(place):
     with_more = tree(place, "base")
     (with_more / "more.h").write_text("#define MORE\n")
-    built(place, with_more, "a")
+    built(place, with_more)
     asks = TWO + '#if __has_include("more.h")\n#error more\n#endif\n'
-    built(place, tree(place, "change", two=asks), "b")
+    built(place, tree(place, "change", two=asks))
 
 
 def test_what_git_ignores_is_no_part_of_a_tree(place):
-    base = tree(place, "base")
-    built(place, base, "a")
+    built(place, tree(place, "base"))
     assert not (place / "arms/source/left-out").exists()
 
 
 @pytest.mark.parametrize(("device", "asked"), [("cpu", "OFF OFF OFF"), ("cuda", "OFF ON OFF")])
 def test_kernels_alone_are_built_for_the_device_and_without_line_numbers(place, device, asked):
-    built(place, tree(place, "base"), "a", device)
+    built(place, tree(place, "base"), device)
     assert (place / f"arms/build-{device}/asked").read_text() == asked
 
 
@@ -131,8 +166,7 @@ def test_the_users_git_has_no_say(place):
 def test_a_tree_that_does_not_build_is_one_line_and_leaves_no_arm(place):
     end = arm(place, tree(place, "base", one="int one(void) { return }\n"), "cpu", place / "a")
     refused(end, "do not build")
-    assert not (place / "a/modules").exists()
-    assert not (place / "a/tree").exists()
+    assert os.listdir(place / "a") == []
 
 
 @pytest.mark.parametrize(

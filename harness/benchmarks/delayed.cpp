@@ -58,10 +58,11 @@ const Delay& delay() {
 }
 
 const char* launch(const void* plan, void* stream, void* const* pointers) {
+  const auto& [delayed, own] = plan_of(plan);
+  if (drawn() >= delay().share) return delayed->launch(own, stream, pointers);
   const double begin = seconds_now();
-  const char* error = plan_of(plan).delayed->launch(plan_of(plan).own, stream, pointers);
+  const char* error = delayed->launch(own, stream, pointers);
   const double end = begin + delay().times * (seconds_now() - begin);
-  if (drawn() >= delay().share) return error;
   while (seconds_now() < end) continue;
   return error;
 }

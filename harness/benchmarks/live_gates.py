@@ -28,13 +28,15 @@ class Problem(Exception):
 def arms(given, folder):
     """Folders of modules, base and change, and what the change's environment has more."""
     modules = given.build / "modules"
+    base, change = folder / "base", folder / "change"
     if given.module is None:
-        return modules, modules, {}
+        for arm in (base, change):  # files of its own, as the arms of two trees are
+            shutil.copytree(modules, arm)
+        return base, change, {}
     module = modules / f"{given.module}.so"
     for needed in (module, given.build / "delayed" / "delayed.so"):
         if not needed.exists():
             raise Problem(f"{needed} is not there; ninja -C {given.build}")
-    base, change = folder / "base", folder / "change"
     for arm, file in ((base, module), (change, given.build / "delayed" / "delayed.so")):
         arm.mkdir(exist_ok=True)
         shutil.copy(file, arm / file.name)

@@ -16,6 +16,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "core/error.h"
+#include "gate/comparison_start.h"
 #include "gate/pin.h"
 #include "load/elf.h"
 #include "record/json_text.h"
@@ -40,8 +41,8 @@ Arms arms_of(const Judged& judged) {
   }
   const fs::path script = fs::path(ASSAY_SOURCE_DIR) / "ci" / "arm", out = build_folder() / ("arms-" + options.device);
   fmt::print(stderr, "assay: building the kernels of base and change at one path\n");
-  return {build_arm("base", script, judged.trees->base->path(), options.device, out / "base"),
-          build_arm("change", script, judged.trees->root, options.device, out / "change")};
+  return {build_arm("base", script, judged.trees->base->path(), options.device, out),
+          build_arm("change", script, judged.trees->root, options.device, out)};
 }
 
 Loaded load_arm(const Judged& judged, const Arm& arm, const OpRegistry& ops) {
@@ -55,39 +56,13 @@ Loaded load_arm(const Judged& judged, const Arm& arm, const OpRegistry& ops) {
   return loaded;
 }
 
-// What tells an arm whose tree has no id: its modules.
-std::string identity_of(const Arm& arm, const std::vector<KernelInfo>& kernels) {
-  if (!arm.tree.empty()) return arm.tree;
+// What tells an arm: what its modules do. An edit that leaves them what they are is no new change.
+std::string identity_of(const std::vector<KernelInfo>& kernels) {
   std::string all;
   for (const KernelInfo& kernel : kernels) all += image_hash_of(kernel.module);
   Hasher hasher(0);
   hasher.add(reinterpret_cast<const std::byte*>(all.data()), all.size());
   return fmt::format("modules-{:016x}", hasher.digest());
-}
-
-uint64_t fresh_seed() {
-  std::random_device device;
-  return (uint64_t{device()} << 30) ^ device();
-}
-
-// What a comparison draws, and which arms it is of: for one that was interrupted.
-struct Began {
-  uint64_t seed;
-  std::string base, change;
-};
-Began begin(const fs::path& run, const std::string& base, const std::string& change) {
-  const fs::path file = run / "comparison.json";
-  if (fs::exists(file)) {
-    const nlohmann::json began = nlohmann::json::parse(read_whole(file), nullptr, false);
-    if (began.is_discarded() || !began.contains("seed") || began.value("base", "") != base ||
-        began.value("change", "") != change) {
-      throw UsageError(file.string() + ": is of other arms than those built now; begin another run");
-    }
-    return {began.at("seed"), base, change};
-  }
-  const Began now{fresh_seed(), base, change};
-  write_file_atomically(file, print_json({{"seed", now.seed}, {"base", base}, {"change", change}}, 1) + "\n");
-  return now;
 }
 
 // The blocks by which this platform was calibrated; none where it was not.
@@ -100,26 +75,13 @@ std::vector<RecordedBlock> read_calibration(const Judged& judged, const LatencyP
 }
 
 // Where the ledger of a pair lies: beside earlier runs.
-fs::path ledger_file(const Judged& judged, const Began& began) {
+fs::path ledger_file(const Judged& judged, const std::string& base, const std::string& change) {
   const Options& options = *judged.options;
   const fs::path runs = options.history.empty() ? judged.trees->root / "runs" : options.history;
-  return runs / "latency-ledgers" / (began.base + "-" + began.change + "-" + options.device + ".json");
+  return runs / "latency-ledgers" / (base + "-" + change + "-" + options.device + ".json");
 }
 
-AlphaLedger read_ledger(const fs::path& file, const Began& began) {
-  if (!fs::exists(file)) return {.base = began.base, .change = began.change};
-  const nlohmann::json value = nlohmann::json::parse(read_whole(file), nullptr, false);
-  if (value.is_discarded()) throw UsageError(file.string() + ": is no JSON; remove it to begin anew, and say so");
-  try {
-    return ledger_from_json(value, began.base, began.change);
-  } catch (const UsageError& e) {
-    throw UsageError(file.string() + ": " + e.what());
-  }
-}
-
-void keep_ledger(const Judged& judged, const Began& began, ComparisonJob& job) {
-  const fs::path file = ledger_file(judged, began);
-  job.ledger = read_ledger(file, began);
+void keep_ledger(const fs::path& file, ComparisonJob& job) {
   job.save_ledger = [file](const AlphaLedger& ledger) {
     fs::create_directories(file.parent_path());
     write_file_atomically(file, print_json(to_json(ledger), 1) + "\n");
@@ -159,11 +121,16 @@ GatedCase with_tail(GatedCase gated, const ArmCase& one, const CanaryPolicy& pol
   Margin& tail = gated.margins[static_cast<size_t>(LatencyMetric::tail)];
   const bool is_sampled = one.latency_class.ends_with("/below-50us") || one.latency_class.ends_with("/below-500us");
   if (tail.gates || one.metric != "warm" || !is_sampled) return gated;
-  tail = {.gates = true, .least = policy.tail / 2, .margin = policy.tail, .blind = true, .note = tail.note};
+  tail = {.gates = true,
+          .least = policy.tail / 2,
+          .margin = policy.tail,
+          .blind = true,
+          .unproven = true,
+          .note = tail.note};
   return gated;
 }
 
-ComparisonJob job_of(const Judged& judged, ComparedCases compared, uint64_t seed) {
+ComparisonJob job_of(const Judged& judged, ComparedCases compared, const ComparisonStart& start) {
   if (!judged.policy->latency) {
     throw UsageError((judged.policy->folder / "policy.toml").string() +
                      ": latency: is missing; give the table [latency], or ask with --no-latency");
@@ -181,7 +148,8 @@ ComparisonJob job_of(const Judged& judged, ComparedCases compared, uint64_t seed
   job.meter = {.start = timing_process(limited(judge_settings(*judged.options), *judged.policy)),
                .voids = policy.voids.at(judged.options->device),
                .samples = policy.samples.at(judged.options->device),
-               .seed = seed};
+               .seed = start.seed};
+  job.ledger = start.ledger;
   job.folder = judged.run;
   job.stop_asked = [] { return interrupt_signal() != 0; };
   job.progress = [](int64_t block, size_t cases) {
@@ -211,12 +179,13 @@ std::optional<Comparison> compare_with_base(const Judged& judged) {
   const Arms arms = arms_of(judged);
   const std::vector<KernelInfo> base = load_arm(judged, arms.base, ops).kernels;
   const std::vector<KernelInfo> change = load_arm(judged, arms.change, ops).kernels;
-  const Began began = begin(judged.run, identity_of(arms.base, base), identity_of(arms.change, change));
+  const std::string of_base = identity_of(base), of_change = identity_of(change);
+  const fs::path ledger = ledger_file(judged, of_base, of_change);
   ComparisonJob job = job_of(judged,
                              compared_cases(*judged.plan, *judged.records, pair_up(base, change, options.device),
                                             options.device, !options.no_skip),
-                             began.seed);
-  keep_ledger(judged, began, job);
+                             start_comparison(judged.run, ledger, of_base, of_change));
+  keep_ledger(ledger, job);
   return compare_latencies(std::move(job));
 }
 
@@ -227,9 +196,10 @@ std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryA
   ComparedCases compared = compared_cases(*judged.plan, *pin.records, pairs, judged.options->device, false);
   leave_out_failures(*candidate.records, compared);
   add_first_calls(compared);
-  const Began began = begin(judged.run, pin.identity, candidate.identity);
-  ComparisonJob job = job_of(judged, std::move(compared), began.seed);
-  keep_ledger(judged, began, job);
+  const fs::path ledger = ledger_file(judged, pin.identity, candidate.identity);
+  ComparisonJob job =
+      job_of(judged, std::move(compared), start_comparison(judged.run, ledger, pin.identity, candidate.identity));
+  keep_ledger(ledger, job);
   job.meter.start = timing_process(pin.settings, once(pin.seen));
   job.meter.start_change = timing_process(candidate.settings, once(candidate.seen));
   const CanaryPolicy& policy = *judged.policy->canary;
@@ -247,8 +217,8 @@ bool record_own_blocks(const Judged& judged) {
   ComparedCases compared =
       compared_cases(*judged.plan, *judged.records, pair_up(own, own, options.device), options.device, false);
   if (compared.cases.empty()) throw UsageError("--blocks: no case passed and was timed");
-  const Began began = begin(judged.run, "own", "own");
-  return record_blocks(job_of(judged, std::move(compared), began.seed), options.blocks);
+  return record_blocks(job_of(judged, std::move(compared), start_comparison(judged.run, {}, "own", "own")),
+                       options.blocks);
 }
 
 }  // namespace assay

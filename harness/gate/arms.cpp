@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "gate/program.h"
 #include "load/elf.h"
-#include "record/run_folder.h"
 
 namespace assay {
 namespace {
@@ -16,10 +15,29 @@ namespace {
 namespace fs = std::filesystem;
 
 // Names, or what names begin with, of functions that bring in what is not in the module: the environment, files, code.
-constexpr std::array<std::string_view, 18> kReaders{
-    "getenv",  "secure_getenv", "open",   "open64",        "openat",         "fopen",
-    "fopen64", "opendir",       "popen",  "execve",        "execvp",         "posix_spawn",
-    "dlopen",  "dlmopen",       "nvrtc*", "cuModuleLoad*", "cuLibraryLoad*", "_ZNSt13basic_filebuf*"};
+constexpr std::array<std::string_view, 23> kReaders{"getenv",
+                                                    "secure_getenv",
+                                                    "environ",
+                                                    "__environ",
+                                                    "open",
+                                                    "open64",
+                                                    "__open_2",
+                                                    "__open64_2",
+                                                    "openat",
+                                                    "openat64",
+                                                    "fopen",
+                                                    "fopen64",
+                                                    "popen",
+                                                    "opendir",
+                                                    "execve",
+                                                    "execvp",
+                                                    "posix_spawn",
+                                                    "dlopen",
+                                                    "dlmopen",
+                                                    "nvrtc*",
+                                                    "cuModuleLoad*",
+                                                    "cuLibraryLoad*",
+                                                    "_ZNSt13basic_filebuf*"};
 
 bool is_reader(std::string_view name) {
   return std::any_of(kReaders.begin(), kReaders.end(), [&](std::string_view reader) {
@@ -47,9 +65,7 @@ Arm build_arm(const std::string& name, const fs::path& script, const fs::path& t
     throw UsageError("--base: the " + name +
                      " cannot be built for the comparison of latencies: " + last_line(end.output));
   }
-  Arm arm = arm_of(name, out / "modules");
-  arm.tree = last_line(read_whole(out / "tree"));
-  return arm;
+  return arm_of(name, last_line(end.output));
 }
 
 Arm arm_of(const std::string& name, const fs::path& modules) {
@@ -59,7 +75,7 @@ Arm arm_of(const std::string& name, const fs::path& modules) {
   if (error || std::none_of(begin(files), end(files), is_module)) {
     throw UsageError("modules of the " + name + ": there are none in " + modules.string());
   }
-  return {name, "", modules};
+  return {name, modules};
 }
 
 Pairs pair_up(const std::vector<KernelInfo>& base, const std::vector<KernelInfo>& change, const std::string& target) {

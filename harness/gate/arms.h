@@ -13,12 +13,11 @@ namespace assay {
 
 struct Arm {
   std::string name;               // "base", "change"
-  std::string tree;               // id of the source tree, as git names trees; empty for modules built elsewhere
   std::filesystem::path modules;  // folder
 };
 
-// Builds the modules for `device` of the source tree `tree` into `out` with `script` (ci/arm of the tree whose harness
-// judges), unless they are there already. Throws UsageError with the script's last line.
+// Builds the modules for `device` of the source tree `tree` into a folder of `out` with `script` (ci/arm of the tree
+// whose harness judges), unless they are there already. Throws UsageError with the script's last line.
 Arm build_arm(const std::string& name, const std::filesystem::path& script, const std::filesystem::path& tree,
               const std::string& device, const std::filesystem::path& out);
 // Modules that somebody has built. Throws UsageError where there is none.

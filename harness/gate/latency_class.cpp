@@ -48,7 +48,7 @@ Margin margin_of(const LatencyPolicy& policy, const LatencyClass& of, LatencyMet
               .least = delta_of(metric, policy.changes[i].least),
               .margin = delta_of(metric, policy.changes[i].margin)};
   const double noise = policy.margin_errors * of.error[i];
-  if (of.blocks == 0 || (is_measured && !std::isfinite(noise))) {
+  if (of.blocks == 0 || (here.gates && !std::isfinite(noise))) {
     here.blind = true;
     here.note = "not calibrated with enough blocks: what cannot be seen here is not known";
   } else if (!here.gates) {
@@ -92,6 +92,7 @@ GatedCase gated_case(const LatencyPolicy& policy, const LatencyClass& of, const 
     const bool is_known = own != of.cases.end();
     const bool is_measured = is_known ? own->second[i].has_value() : of.prior[i].freedom > 0;
     gated.margins[i] = margin_of(policy, of, metric, is_measured);
+    gated.margins[i].unproven = gated.margins[i].gates && !is_known && metric != LatencyMetric::p50;
     const Variance past = is_known ? own->second[i].value_or(Variance{}) : Variance{};
     gated.priors[i] = combine(gated.priors[i], past, policy.prior_freedom);
   }

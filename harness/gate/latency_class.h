@@ -34,7 +34,8 @@ struct Margin {
   double least = 0;   // the policy's, as a delta
   double margin = 0;  // likewise, or more where the class is noisier than that: then it is blind to the policy's
   bool blind = false;
-  std::string note;  // why it does not gate, or to what it is blind; empty otherwise
+  bool unproven = false;  // no calibration shows that the samples of this case have the metric
+  std::string note;       // why it does not gate, or to what it is blind; empty otherwise
 };
 
 // A case for the gate.

@@ -150,10 +150,7 @@ void LatencyGate::take(const MeasuredCase& measured) {
     take_void(state, measured.voided->why);
   } else {
     ++state.all_blocks;
-    for (const LatencyMetric metric : kLatencyMetrics) {
-      const auto i = static_cast<size_t>(metric);
-      take_delta(state.pairs[i], metric, measured.deltas[i]);
-    }
+    for (const LatencyMetric metric : kLatencyMetrics) take_delta(measured, metric);
   }
 }
 
@@ -177,14 +174,17 @@ void LatencyGate::take_failure(State& state, const KernelFailure& failure) {
   }
 }
 
-void LatencyGate::take_delta(Pair& pair, LatencyMetric metric, double delta) {
+void LatencyGate::take_delta(const MeasuredCase& measured, LatencyMetric metric) {
+  const auto i = static_cast<size_t>(metric);
+  Pair& pair = states_[measured.index].pairs[i];
   if (!pair.open) return;
-  if (std::isfinite(delta)) {
-    pair.deltas.push_back(delta);
+  if (std::isfinite(measured.deltas[i])) {
+    pair.deltas.push_back(measured.deltas[i]);
   } else if (is_too_many(++pair.lacking, 2 * target())) {
-    close(pair, LatencyOutcome::invalid,
-          fmt::format("too many of its blocks had no {}: {} of {}", word_of(metric), pair.lacking,
-                      pair.lacking + std::ssize(pair.deltas)));
+    const bool is_unproven = cases_[measured.index].margins[i].unproven;
+    close(pair, is_unproven ? LatencyOutcome::not_gated : LatencyOutcome::invalid,
+          fmt::format("{}too many of its blocks had no {}: {} of {}", is_unproven ? "not gated: " : "", word_of(metric),
+                      pair.lacking, pair.lacking + std::ssize(pair.deltas)));
   }
 }
 

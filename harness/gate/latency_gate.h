@@ -20,7 +20,8 @@
 // Blocks that the caller voids count for no case, and it gets more until at most the policy's share of them is void:
 // disturbances come in bursts, which are waited out. A case is invalid as soon as more are void than that share of
 // twice those it needs, or of the last look's where that is more. A block that lacks a metric is void for that pair
-// alone, which is invalid once more lack it than that share of twice those it needs. Because a change can cause what
+// alone, which is invalid once more lack it than that share of twice those it needs; or not gated, where no calibration
+// has shown that the case has that metric at all. Because a change can cause what
 // voids a block, voids are counted by arm, and an imbalance is a finding that leaves the gate inconclusive.
 //
 // A kernel that fails in a process of the change has failed, whatever its latency; one that fails in both arms is
@@ -141,7 +142,7 @@ class LatencyGate {
   void take(const MeasuredCase& measured);
   void take_void(State& state, const std::string& why);
   void take_failure(State& state, const KernelFailure& failure);
-  void take_delta(Pair& pair, LatencyMetric metric, double delta);
+  void take_delta(const MeasuredCase& measured, LatencyMetric metric);
   void count_voids(std::span<const MeasuredCase> block);
   void end_look();
   void read(size_t c, size_t metric);

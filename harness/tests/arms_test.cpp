@@ -109,12 +109,12 @@ fs::path script(const Scratch& scratch, const std::string& body) {
   return file;
 }
 
-TEST(Arms, AnArmIsBuiltByTheScriptAndKnowsItsTree) {
+TEST(Arms, AnArmIsBuiltByTheScriptWhichSaysWhere) {
   Scratch scratch;
-  const fs::path build = script(scratch, "mkdir -p $3/modules && touch $3/modules/k.so && echo $1-$2 > $3/tree\n");
+  const fs::path build = script(scratch, "mkdir -p $3/$1-$2 && touch $3/$1-$2/k.so && echo much && echo $3/$1-$2\n");
   const Arm arm = build_arm("change", build, "some-tree", "cpu", scratch.path / "out");
-  EXPECT_EQ(arm.tree, "some-tree-cpu");
-  EXPECT_EQ(arm.modules, scratch.path / "out" / "modules");
+  EXPECT_EQ(arm.name, "change");
+  EXPECT_EQ(arm.modules, scratch.path / "out" / "some-tree-cpu");
 }
 
 TEST(Arms, AnArmThatCannotBeBuiltIsOneLineWithTheReason) {

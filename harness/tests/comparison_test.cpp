@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/draw.h"
+#include "gate/comparison_start.h"
 #include "gate/policy.h"
 #include "gate_fakes.h"
 #include "made_up_process.h"
@@ -213,6 +214,76 @@ TEST_F(ComparisonTest, AnInterruptedOneGoesOnWhereItsBlocksEnd) {
   EXPECT_EQ(resumed->blocks, whole->blocks);
   EXPECT_EQ(lines(), all);
   EXPECT_EQ(resumed->result.exit_code, 1);
+}
+
+// By then its own ledger knows of it: of a look's alpha, of what was called.
+TEST_F(ComparisonTest, OneThatWasInterruptedAfterALookGoesOnFromTheLedgerItBeganWith) {
+  world.us_of_module["change.so"] = 110;
+  const fs::path ledger = scratch.path / "ledger.json";
+  const auto begun = [&] {
+    const ComparisonStart start = start_comparison(scratch.path, ledger, "b", "c");
+    ComparisonJob one = job();
+    one.ledger = start.ledger;
+    one.meter.seed = start.seed;
+    one.save_ledger = [=](const AlphaLedger& saved) { write_text(ledger, print_json(to_json(saved))); };
+    return one;
+  };
+  const auto whole = compare_latencies(begun());
+  ASSERT_TRUE(whole);
+  ASSERT_EQ(whole->result.exit_code, 1);
+  const std::string spent = content_of(ledger);
+  fs::remove(scratch.path / "latency.json");  // killed before it was written
+  const auto resumed = compare_latencies(begun());
+  ASSERT_TRUE(resumed);
+  EXPECT_EQ(resumed->result.exit_code, 1);
+  EXPECT_EQ(resumed->blocks, whole->blocks);
+  EXPECT_EQ(content_of(ledger), spent) << "it is not charged twice";
+  EXPECT_EQ(resumed->result.cases[0].pairs[0].reason, whole->result.cases[0].pairs[0].reason);
+}
+
+class ComparisonStartTest : public ::testing::Test {
+ protected:
+  void save(int64_t gates) {
+    write_text(ledger, print_json(to_json(AlphaLedger{.base = "b", .change = "c", .gates = gates, .spent = 0.001})));
+  }
+  ComparisonStart start(const std::string& change = "c") { return start_comparison(run.path, ledger, "b", change); }
+  Scratch run, runs;
+  fs::path ledger = runs.path / "ledger.json";
+};
+
+TEST_F(ComparisonStartTest, IsTheSameWhenItIsGoneOnWith) {
+  save(2);
+  const ComparisonStart first = start();
+  EXPECT_EQ(first.ledger.gates, 2);
+  save(3);  // this comparison's own
+  const ComparisonStart again = start();
+  EXPECT_EQ(again.seed, first.seed);
+  EXPECT_EQ(again.ledger, first.ledger);
+  Scratch another;
+  EXPECT_NE(start_comparison(another.path, ledger, "b", "c").seed, first.seed);
+}
+
+TEST_F(ComparisonStartTest, IsRefusedAfterAnotherGateOfTheseArms) {
+  start();
+  save(2);
+  EXPECT_THAT(message_of([&] { start(); }), HasSubstr("ledger.json: another gate of this base and change began"));
+}
+
+TEST_F(ComparisonStartTest, IsOfTheArmsItBeganWith) {
+  start();
+  EXPECT_THAT(message_of([&] { start("d"); }),
+              HasSubstr("comparison.json: change: 'c', but this gate is of 'd'; give the ledger of this pair; begin"));
+}
+
+TEST_F(ComparisonStartTest, FilesThatAreNoneAreNamed) {
+  write_text(ledger, "{");
+  EXPECT_THAT(message_of([&] { start(); }), HasSubstr("ledger.json: is no JSON; remove it to begin anew"));
+  fs::remove(ledger);
+  for (const char* text :
+       {"[]", "{}", "{\"seed\": -1}", "{\"seed\": 1, \"ledger\": 3}", "{\"seed\": 1, \"ledger\": {}}"}) {
+    write_text(run.path / "comparison.json", text);
+    EXPECT_THAT(message_of([&] { start(); }), HasSubstr("comparison.json: ")) << text;
+  }
 }
 
 TEST_F(ComparisonTest, ABlockThatWasWrittenInPartIsMeasuredAgain) {

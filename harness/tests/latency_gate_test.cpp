@@ -246,6 +246,18 @@ TEST(LatencyGate, ABlockWithoutAMetricIsVoidForThatMetricAlone) {
       << "p90 and tail do not gate there";
 }
 
+TEST(LatencyGate, AMetricThatNobodyHasSeenOfACaseIsNotGatedWhereItsBlocksLackIt) {
+  GatedCase unknown = with_tail(gated("a"));
+  unknown.margins[kTail].unproven = true;
+  LatencyGate gate(policy(), {unknown}, {});
+  const LatencyResult result = run_latency_gate(gate, [&](const std::vector<size_t>&) {
+    return std::vector<MeasuredCase>{{.index = 0, .deltas = {0, 0, NAN}}};
+  });
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.cases[0].pairs[kTail].outcome, LatencyOutcome::not_gated);
+  EXPECT_EQ(result.cases[0].pairs[kTail].reason, "not gated: too many of its blocks had no tail: 3 of 3");
+}
+
 TEST(LatencyGate, WhatAFewBlocksLackIsMadeUpForByOthers) {
   LatencyGate gate(policy(), {with_tail(gated("a"))}, {});
   int64_t blocks = 0;
