@@ -150,10 +150,14 @@ def test_a_filter_is_noticed(narrowing):
     assert list(filters(document, "pull_request")) == [narrowing.split(":")[0]]
 
 
+def text_of(file):
+    return file.read_text() if file.exists() else ""
+
+
 class Job:
     """The step of the action that runs the gate, as a runner would start it, on a checkout whose gate is a script."""
 
-    def __init__(self, folder, gate):
+    def __init__(self, folder, gate, **inputs):
         checkout = folder / "change"
         (checkout / "ci").mkdir(parents=True)
         (checkout / "ci/gate").write_text("#!/bin/bash\n" + gate)
@@ -164,12 +168,13 @@ class Job:
         (checkout / "runs/latest").symlink_to("older")
         (step,) = steps_of(load(ROOT / ".github/actions/assay-gate/action.yml"))
         output, page = folder / "output", folder / "page.md"
-        environment = {"CHECKOUT": str(checkout), "BASE": "", "HISTORY": "", "TIER": "ci", "RUNNER_TEMP": str(folder)}
+        environment = {"CHECKOUT": str(checkout), "BASE": "", "HISTORY": "", "LATENCY": "false"}
+        environment |= {"LEDGERS": "", "TIER": "ci", "RUNNER_TEMP": str(folder)} | inputs
         environment |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(page)}
         command = ["bash", "-eo", "pipefail", "-c", step["run"]]
         self.code = subprocess.run(command, cwd=folder, env=os.environ | environment).returncode
-        self.outputs = dict(line.split("=", 1) for line in output.read_text().splitlines())
-        self.page = page.read_text()
+        self.outputs = dict(line.split("=", 1) for line in text_of(output).splitlines())
+        self.page = text_of(page)
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4])
@@ -188,6 +193,23 @@ def test_the_action_says_that_there_is_no_run_and_is_red(tmp_path, code, told):
     assert list(job.outputs) == ["summary"]
     summary = Path(job.outputs["summary"])
     assert (summary.name, summary.read_text()) == ("summary.md", job.page)
+
+
+TOLD = 'printf "%s\\n" "$@" >told\nln -sfn new runs/latest\n'
+
+
+def test_latencies_are_compared_with_a_ledger_that_is_kept(tmp_path):
+    kept = tmp_path / "kept"
+    job = Job(tmp_path, TOLD, LATENCY="true", BASE=str(tmp_path), LEDGERS=str(kept))
+    assert job.code == 0
+    told = (tmp_path / "change/told").read_text().splitlines()
+    assert told == ["ci", "--base", str(tmp_path), "--ledgers", str(kept)]
+
+
+def test_latencies_without_a_ledger_are_refused(tmp_path):
+    job = Job(tmp_path, TOLD, LATENCY="true", BASE=str(tmp_path))
+    assert (job.code, job.outputs) == (4, {})
+    assert not (tmp_path / "change/told").exists()
 
 
 def test_a_run_without_a_report_is_kept_and_red(tmp_path):

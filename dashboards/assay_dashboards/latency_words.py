@@ -8,8 +8,8 @@ from .latency import OUTCOMES, ComparedCase, Comparison
 from .view import CLASS_OF_EXIT, PRECEDENCE, View
 
 SAID = {
-    "failed": "failing", "regress": "slower", "invalid": "void", "inconclusive": "undecided", "improved": "faster", "pass": "pass",
-    "not gated": "not gated",
+    "failed": "failing", "regress": "slower", "invalid": "void", "inconclusive": "undecided", "improved": "faster",
+    "pass": "pass", "not gated": "not gated",
 }  # fmt: skip
 SYMBOL = {
     "failed": "✗", "regress": "✗", "invalid": "⊘", "inconclusive": "≈", "improved": "▼", "pass": "✓", "not gated": "–",
@@ -115,10 +115,10 @@ def reasons(case: ComparedCase) -> list:
     worst = case.worst_pairs[0]
     if case.outcome == "failed":
         return [("The kernel failed.", worst["reason"])]
-    if case.outcome == "invalid" and worst["reason"].startswith(_MANY_VOID):
-        return [(_void_sentence(case), "" if case.void_reasons else worst["reason"])]
-    if case.outcome == "invalid":
+    if case.outcome == "invalid" and worst["reason"] and not worst["reason"].startswith(_MANY_VOID):
         return [("No verdict.", worst["reason"])]
+    if case.outcome == "invalid":
+        return [(_void_sentence(case), "" if case.void_reasons else worst["reason"])]
     return [_reason(pair) for pair in case.worst_pairs if pair["outcome"] not in ("pass", "not gated")]
 
 

@@ -157,7 +157,7 @@ def test_numbers_in_words(shown, text):
 
 def test_a_void_case_says_why_and_what_to_do(tmp_path):
     voids = [("foreign", 1), ("sentinel", 2), ("foreign", 0), ("cosmic rays", 1)]
-    case, blocks = one_case(outcomes=("invalid",) * 3, count=3, voids=voids, pairs=of_each(reason="too many void"))
+    case, blocks = one_case(outcomes=("invalid",) * 3, count=3, voids=voids, pairs=of_each(reason="too many of its blocks were void"))
     view = compared(tmp_path, [case], blocks, run={"exit_code": 3})
     ((sentence, rest),) = reasons(view.comparison.cases[0])
     assert sentence == (
@@ -260,10 +260,11 @@ def test_cases_of_which_the_same_is_said_are_one_card(tmp_path):
     assert summary(view).count("No verdict") == 2
 
 
-def test_blocks_void_by_one_arm_alone_are_told_of_a_comparison_that_passes(tmp_path):
+def test_blocks_void_by_one_arm_alone_leave_a_comparison_in_doubt(tmp_path):
     finding = {"kind": "voids", "text": "11 blocks were void by 'slowdown' of the change's processes alone"}
     case, blocks = one_case()
-    view = compared(tmp_path, [case], blocks, findings=[finding])
+    view = compared(tmp_path, [case], blocks, findings=[finding], exit_code=2, run={"exit_code": 2})
+    assert verdict(view.comparison)[1] == "≈"
     assert f"- `voids` `{finding['text']}`" in summary(view)
     assert "11 blocks were void by 'slowdown'" in said(section(files_of(view)["index.html"]))
 
@@ -296,6 +297,28 @@ def test_edited_margins_stand_beside_a_comparison_that_passes(tmp_path):
     assert "## Assay: Fail" in told
     assert "none" not in told.partition("**Latency against the base:**")[0]
     assert f"`policy` `{finding['text']}`" in told
+
+
+def test_a_kernel_that_failed_where_it_was_timed_is_told_with_how(tmp_path):
+    why = "while it was timed, the change alone: failed: the kernel ended by signal 11"
+    case, blocks = one_case(outcomes=("failed", "failed", "pass"), pairs=of_each(reason=why))
+    view = compared(tmp_path, [case], blocks, run={"exit_code": 1})
+    assert reasons(view.comparison.cases[0]) == [("The kernel failed.", why)]
+    assert headline(view.comparison) == "1 of 1 case is failing"
+    files = files_of(view)
+    assert f"✗ **failing** `{NAME} warm`" in files["summary.md"]
+    assert why in files["summary.md"]
+    assert why in said(section(files["index.html"]))
+    suite = ElementTree.fromstring(files["junit.xml"]).find("testsuite[@name='latency against the base']")
+    assert suite.get("failures") == "1"
+
+
+def test_a_metric_that_blocks_lacked_is_not_called_a_disturbance(tmp_path):
+    why = "too many of its blocks had no tail: 3 of 3"
+    case, blocks = one_case(outcomes=("pass", "pass", "invalid"), pairs={"tail": {"reason": why}})
+    view = compared(tmp_path, [case], blocks, run={"exit_code": 3})
+    assert reasons(view.comparison.cases[0]) == [("No verdict.", why)]
+    assert "void" not in reasons(view.comparison.cases[0])[0][0]
 
 
 @pytest.mark.parametrize("outcome", ["regress", "invalid", "inconclusive"])

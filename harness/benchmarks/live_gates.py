@@ -48,7 +48,7 @@ def ask(given, number):
     folder = given.out / f"gate-{number:03}"
     if not (folder / "run" / "latency.json").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / "history").mkdir(parents=True)
+        folder.mkdir(parents=True)
         base, change, environment = arms(given, folder)
         command = [
             given.build / "bin" / "assay",
@@ -59,7 +59,7 @@ def ask(given, number):
             "--no-skip",
             "--unpinned",
         ]
-        command += ["--modules", change, "--base-modules", base, "--history", folder / "history"]
+        command += ["--modules", change, "--base-modules", base, "--ledgers", folder / "ledgers"]
         command += ["--out", folder / "run"] + [word for one in given.filter for word in ("--filter", one)]
         done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
         (folder / "output.txt").write_text(done.stdout + done.stderr)

@@ -74,11 +74,11 @@ std::vector<RecordedBlock> read_calibration(const Judged& judged, const LatencyP
   return blocks;
 }
 
-// Where the ledger of a pair lies: beside earlier runs.
+// Where the ledger of a pair lies.
 fs::path ledger_file(const Judged& judged, const std::string& base, const std::string& change) {
   const Options& options = *judged.options;
-  const fs::path runs = options.history.empty() ? judged.trees->root / "runs" : options.history;
-  return runs / "latency-ledgers" / (base + "-" + change + "-" + options.device + ".json");
+  const fs::path ledgers = options.ledgers.empty() ? judged.trees->root / "runs" / "latency-ledgers" : options.ledgers;
+  return ledgers / (base + "-" + change + "-" + options.device + ".json");
 }
 
 void keep_ledger(const fs::path& file, ComparisonJob& job) {

@@ -12,6 +12,9 @@
 namespace assay {
 namespace {
 
+constexpr const char* kLedgersHelp =
+    "folder of what earlier comparisons of the same two arms spent and found; default runs/latency-ledgers of the tree";
+
 // Which of the shared flags a command takes.
 enum : unsigned { kModules = 1, kSelection = 2, kRun = 4, kBase = 8, kJson = 16, kExplain = 32 };
 
@@ -203,6 +206,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
           "--history", o.history,
           "folder of earlier runs, in which stale known issues show; default runs/ of the tree, none with a base")
       ->check(CLI::ExistingDirectory);
+  gate->add_option("--ledgers", o.ledgers, kLedgersHelp);
   CLI::App* golden = app.add_subcommand("golden", "stored expectations");
   golden->require_subcommand(1);
   for (const auto& [name, what] :
@@ -295,10 +299,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   canary->add_flag("--no-latency", o.no_latency, "correctness alone");
   canary->add_flag("--no-report", o.no_report, "do not write the page");
   canary->add_flag("--unpinned", o.unpinned, "though the environment is not the pinned one; what is written says so");
-  canary
-      ->add_option("--history", o.history,
-                   "folder of earlier runs, in which the ledger of a pair lies; default runs/ of the tree")
-      ->check(CLI::ExistingDirectory);
+  canary->add_option("--ledgers", o.ledgers, kLedgersHelp);
   CLI::App* report = command("report", "write the pages of a run, of a selftest or of a canary", 0);
   report->add_option("run", o.run_folder, "the folder of the run, the selftest or the canary")->required();
   report->add_option("--selftest", o.selftest, "folder of a selftest, or its selftest.json, to show in the run's page")

@@ -42,6 +42,7 @@ struct Options {
   std::filesystem::path base_modules;  // of the base, built by somebody; empty: ci/arm builds both arms
   int64_t blocks = 0;                  // of bench: to be recorded, both arms being this build
   std::filesystem::path history;       // earlier runs, for what only many of them show
+  std::filesystem::path ledgers;       // of comparisons of latencies; empty: below runs/ of the tree
   bool explain = false;
 
   bool list_cases = false, list_checks = false, list_verdicts = false, list_contracts = false;

@@ -15,7 +15,7 @@ using ::testing::StartsWith;
 
 const std::string kSlow = "gemm/openblas:m=1,n=128,k=896,tb=t,dtype=f32";
 const std::vector<std::string> kTwoShapes{
-    "--tier",   "ci",  "--history", "",
+    "--tier",   "ci",  "--ledgers", "",
     "--filter", kSlow, "--filter",  "gemm/openblas:m=197,n=197,k=64,tb=t,alpha=0.125,dtype=f32"};
 
 TEST_F(CanaryCli, AShapeThatIs30PercentSlowerIsRejectedOrHeldForExactlyThat) {
