@@ -157,7 +157,9 @@ def test_numbers_in_words(shown, text):
 
 def test_a_void_case_says_why_and_what_to_do(tmp_path):
     voids = [("foreign", 1), ("sentinel", 2), ("foreign", 0), ("cosmic rays", 1)]
-    case, blocks = one_case(outcomes=("invalid",) * 3, count=3, voids=voids, pairs=of_each(reason="too many of its blocks were void"))
+    case, blocks = one_case(
+        outcomes=("invalid",) * 3, count=3, voids=voids, pairs=of_each(reason="too many of its blocks were void")
+    )
     view = compared(tmp_path, [case], blocks, run={"exit_code": 3})
     ((sentence, rest),) = reasons(view.comparison.cases[0])
     assert sentence == (

@@ -133,6 +133,7 @@ bool CanarySide::take_fingerprints() {
   job.ops = &setting_->ops;
   job.start_judge = loaded_.start_judge;
   job.stop_asked = [] { return interrupt_signal() != 0; };
+  job.seen = [&](const std::vector<LoadedLibrary>& loaded) { see(loaded); };
   job.wanted = [&](const KernelInfo& kernel, const ProbeSet& set) {
     return !taken.contains(kernel.op + "/" + kernel.name + ":" + set.variant);
   };

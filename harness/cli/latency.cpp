@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -108,14 +107,6 @@ void add_first_calls(ComparedCases& compared) {
   }
 }
 
-// Reading what a process has loaded takes it a while, and one process of an arm tells for all.
-SeeLibraries once(SeeLibraries seen) {
-  return [seen = std::move(seen), told = std::make_shared<bool>(false)](const std::vector<LoadedLibrary>& loaded) {
-    if (!*told) seen(loaded);
-    *told = true;
-  };
-}
-
 // A canary rejects a tail that no calibration is needed to see, where a process has samples enough to show it.
 GatedCase with_tail(GatedCase gated, const ArmCase& one, const CanaryPolicy& policy) {
   Margin& tail = gated.margins[static_cast<size_t>(LatencyMetric::tail)];
@@ -200,8 +191,8 @@ std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryA
   ComparisonJob job =
       job_of(judged, std::move(compared), start_comparison(judged.run, ledger, pin.identity, candidate.identity));
   keep_ledger(ledger, job);
-  job.meter.start = timing_process(pin.settings, once(pin.seen));
-  job.meter.start_change = timing_process(candidate.settings, once(candidate.seen));
+  job.meter.start = timing_process(pin.settings, pin.seen);
+  job.meter.start_change = timing_process(candidate.settings, candidate.seen);
   const CanaryPolicy& policy = *judged.policy->canary;
   job.adjust = [&](GatedCase gated, const ArmCase& one) { return with_tail(std::move(gated), one, policy); };
   job.out_of_time = [until = std::chrono::steady_clock::now() +

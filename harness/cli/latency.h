@@ -39,7 +39,7 @@ struct LibraryArm {
   std::string identity;  // what tells it, fit for a file's name
   JudgeSettings settings;
   const std::vector<Record>* records;
-  SeeLibraries seen;  // told, for each arm once, what a process of it had loaded
+  SeeLibraries seen;  // told what each process of it had loaded
 };
 // Of the timed cases that are correct on both sides; first calls too. `pin` is the side whose records have a latency.
 // Nothing when it was stopped.

@@ -84,6 +84,10 @@ int promote_command(const Options& options) {
   } catch (const json::exception& e) {
     refuse(options.promote, std::string(kCanaryFile) + ": " + e.what());
   }
+  // canary.json may come from anybody.
+  if (platform.empty() || platform.find('/') != std::string::npos || platform.starts_with('.')) {
+    refuse(options.promote, "environment_label.platform: '" + platform + "' names no pin");
+  }
   require_same_files(options.promote, to);
   const fs::path pin = source_root(options) / "ci" / "pins" / (platform + ".toml");
   if (!fs::exists(pin)) refuse(options.promote, "there is no " + pin.string() + "; 'assay env pin' writes one");

@@ -95,6 +95,9 @@ struct ElementBound {
   Evidence evidence = Evidence::rigorous;
 };
 
+// A factor of a bound, which may be infinite, times what it charges: nothing is charged for nothing.
+ASSAY_HD inline double charged(double factor, double weight) { return weight == 0 ? 0 : factor * weight; }
+
 struct Bounds {
   std::vector<double> e_alg;
   std::vector<Evidence> evidence;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "check/statistics.h"
+#include "record/invariance.h"
 #include "record/verdict.h"
 
 namespace assay {
@@ -66,6 +67,12 @@ std::string text_of(const std::vector<const CheckResult*>& failures) {
                         failure->detail);
   }
   return text;
+}
+
+// Than one that passed. An invariance that nobody promised and that is lost is told elsewhere.
+bool says_less(const CheckResult& now) {
+  if (now.outcome == Outcome::not_applicable) return !now.detail.starts_with(kVaries);
+  return now.outcome == Outcome::weak || now.outcome == Outcome::skipped;
 }
 
 class Judging {
@@ -177,10 +184,7 @@ class Judging {
   void compare_coverage() {
     for (const CheckResult& before : pin_->checks) {
       const CheckResult* now = find_check(*candidate_, before.check);
-      if (before.outcome != Outcome::pass ||
-          (now != nullptr && now->outcome != Outcome::weak && now->outcome != Outcome::skipped)) {
-        continue;
-      }
+      if (before.outcome != Outcome::pass || (now != nullptr && !says_less(*now))) continue;
       add(CanaryVerdict::hold, "coverage",
           fmt::format("{} passed under the pin and is {} under the candidate", before.check,
                       now == nullptr ? "missing" : fmt::format("{}: {}", word_of(now->outcome), now->detail)));

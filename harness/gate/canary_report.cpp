@@ -115,9 +115,13 @@ json told(const json& value, const ToldPaths& paths, bool is_command = false) {
     return is_command ? paths.in_command(text) : paths.in_text(text);
   }
   if (!value.is_structured()) return value;
-  json copy = value;
-  for (auto item = copy.begin(); item != copy.end(); ++item) {
-    *item = told(*item, paths, is_command || (value.is_object() && item.key() == "repro"));
+  json copy = value.is_object() ? json::object() : json::array();
+  for (auto item = value.begin(); item != value.end(); ++item) {
+    if (value.is_object()) {  // keys too: some are what a kernel says of itself
+      copy[paths.in_text(item.key())] = told(*item, paths, is_command || item.key() == "repro");
+    } else {
+      copy.push_back(told(*item, paths, is_command));
+    }
   }
   return copy;
 }

@@ -1,5 +1,7 @@
 #include "gate/findings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -10,6 +12,7 @@
 #include "gate/goldens.h"
 #include "gate/nearest.h"
 #include "golden/stored_cases.h"
+#include "record/json_text.h"
 
 namespace assay {
 namespace {
@@ -46,7 +49,26 @@ std::string lines_changed(const std::string& before, const std::string& after) {
   for (const auto& [line, count] : line_counts(before)) counts[line] -= count;
   int64_t added = 0, gone = 0;
   for (const auto& [line, count] : counts) (count > 0 ? added : gone) += count;
-  return std::to_string(added) + " lines added, " + std::to_string(-gone) + " removed";
+  return fmt::format("{} line{} added, {} removed", added, added == 1 ? "" : "s", -gone);
+}
+
+// The first lines that one text has more than another, each behind `sign`.
+std::string lines_beyond(const std::string& text, const std::string& other, char sign) {
+  constexpr int kMostLines = 3;
+  constexpr size_t kMostLetters = 60;
+  std::map<std::string, int64_t> counts = line_counts(other);
+  std::istringstream in(text);
+  std::string told;
+  int lines = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (--counts[line] >= 0 || line.empty()) continue;
+    if (++lines > kMostLines) return told + " ...";
+    std::ranges::replace_if(
+        line, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    told +=
+        fmt::format(" {}{}{}", sign, valid_utf8(line.substr(0, kMostLetters)), line.size() > kMostLetters ? "..." : "");
+  }
+  return told;
 }
 
 std::vector<std::string> registrations(const fs::path& file, const std::regex& line_form,
@@ -94,7 +116,12 @@ std::vector<Finding> edited_files(const fs::path& base, const fs::path& change) 
       } else if (!before.contains(file)) {
         findings.push_back({kind, file + " is new"});
       } else if (old_text != new_text) {
-        findings.push_back({kind, file + " is edited: " + lines_changed(old_text, new_text)});
+        std::string said = file + " is edited: " + lines_changed(old_text, new_text);
+        const bool is_read_by_people = std::string_view(kind) != "golden";
+        if (is_read_by_people) {
+          said += ":" + lines_beyond(old_text, new_text, '-') + lines_beyond(new_text, old_text, '+');
+        }
+        findings.push_back({kind, said});
       }
     }
   }

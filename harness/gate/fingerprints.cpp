@@ -58,10 +58,21 @@ class Taking {
       any = any || probed.refused.empty();
       answer.bytes = std::move(probed.bytes);
     }
+    tell_libraries();
     if (!any) return;
     fingerprint.facts = facts_of(set, answers);
     fingerprint.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     job_.each(std::move(fingerprint));
+  }
+
+  void tell_libraries() {
+    if (!job_.seen || judge_ == nullptr) return;
+    try {
+      job_.seen(judge_->libraries());
+    } catch (const JudgeDied&) {
+      judge_.reset();
+      loaded_.clear();
+    }
   }
 
   Probed ask(const KernelInfo& kernel, const Probe& probe, bool fresh) {

@@ -22,6 +22,7 @@ struct FingerprintJob {
   std::function<bool(const KernelInfo&, const ProbeSet&)> wanted = [](const auto&, const auto&) { return true; };
   std::function<void(Fingerprint)> each;  // as soon as it is taken
   std::function<bool()> stop_asked = [] { return false; };
+  std::function<void(const std::vector<LoadedLibrary>&)> seen;  // if any, told what the judge had loaded after each
 };
 
 // A variant whose probes a kernel refuses one and all has no fingerprint; what a kernel fails at is not known, and why.

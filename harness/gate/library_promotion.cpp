@@ -70,8 +70,11 @@ std::string promote(const fs::path& pin_file, const LibrarySet& from, const Libr
   const std::string name = "ci/pins/" + pin_file.filename().string();
   const ProgramEnd diff =
       run_program({"diff", "-u", "--label", "a/" + name, "--label", "b/" + name, pin_file.string(), fresh.string()});
+  if (diff.status != 1) {
+    fs::remove(fresh);
+    throw Error("diff: " + diff.output + "; " + name + " is as it was");
+  }
   fs::rename(fresh, pin_file);
-  if (diff.status != 1) throw Error("diff: " + diff.output);
   return diff.output;
 }
 

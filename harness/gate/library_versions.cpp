@@ -101,18 +101,22 @@ bool is_earlier(std::string_view version, std::string_view other) {
     text.remove_prefix(digits.size());
     return digits;
   };
-  while (!version.empty() && !other.empty()) {
-    if (is_digit(version[0]) && is_digit(other[0])) {
+  // '~' comes before the end of the text: 1.2~rc1 before 1.2 (Debian Policy, 5.6.12).
+  const auto rank = [](std::string_view text) {
+    return text.empty() ? 0 : text[0] == '~' ? -1 : static_cast<int>(static_cast<unsigned char>(text[0])) + 1;
+  };
+  while (!version.empty() || !other.empty()) {
+    if (!version.empty() && !other.empty() && is_digit(version[0]) && is_digit(other[0])) {
       const std::string_view a = number(version), b = number(other);
       if (a.size() != b.size()) return a.size() < b.size();
       if (a != b) return a < b;
       continue;
     }
-    if (version[0] != other[0]) return version[0] < other[0];
+    if (rank(version) != rank(other)) return rank(version) < rank(other);
     version.remove_prefix(1);
     other.remove_prefix(1);
   }
-  return version.empty() && !other.empty();
+  return false;
 }
 
 std::vector<std::string> ask_library_script(const LibraryPlace& place, const std::vector<std::string>& arguments,

@@ -199,8 +199,7 @@ SampleSet sample_on_gpu(const SamplerOptions& options, WorkerDevice& device, con
     set.sm_mhz.insert(set.sm_mhz.end(), group.sm_mhz.begin(), group.sm_mhz.end());
   }
   set.involuntary_switches = involuntary_switches() - switches;
-  set.coarse = !sampler.can_hold() ||
-               (!options.single && median(set.nanoseconds) < kShortestQuanta * clock.quantum_ns);
+  set.coarse = !sampler.can_hold() || (!options.single && median(set.nanoseconds) < kShortestQuanta * clock.quantum_ns);
   return set;
 }
 

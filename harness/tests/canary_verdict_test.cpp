@@ -183,7 +183,7 @@ TEST_F(CanaryVerdictTest, AHoldDoesNotHideAReject) {
 }
 
 TEST_F(CanaryVerdictTest, ACheckThatSaysLessIsHeld) {
-  for (const Outcome outcome : {Outcome::weak, Outcome::skipped}) {
+  for (const Outcome outcome : {Outcome::weak, Outcome::skipped, Outcome::not_applicable}) {
     Record candidate = passed();
     set_check(candidate, "accuracy", outcome, "the depth is not known");
     EXPECT_THAT(grave(between(passed(), candidate)), ElementsAre(HasSubstr("coverage: accuracy passed under the pin")));

@@ -193,7 +193,7 @@ TEST_F(Pins, AChangeIsJudgedByThePinOfItsBase) {
   };
   const ProgramEnd judged = gate("judged", {});
   EXPECT_EQ(judged.status, 2) << judged.output;
-  EXPECT_THAT(judged.output, HasSubstr("pin: ci/pins/" + pin_file().filename().string() + " is edited: 1 lines added"));
+  EXPECT_THAT(judged.output, HasSubstr("pin: ci/pins/" + pin_file().filename().string() + " is edited: 1 line added"));
   EXPECT_EQ(read_run(run).pin.state, PinState::pinned);
   gate("approved", {"--approve-findings"});
   EXPECT_EQ(read_run(run).pin.state, PinState::mismatched);

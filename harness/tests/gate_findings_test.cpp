@@ -219,8 +219,16 @@ TEST_F(Trees, EditsToWhatJudgesAreFindings) {
   for (const Finding& finding : edited_files(folder / "base", folder / "change")) {
     lines.push_back(finding.kind + ": " + finding.text);
   }
-  EXPECT_THAT(lines, ElementsAre("policy: ci/policy/policy.toml is edited: 2 lines added, 1 removed",
+  EXPECT_THAT(lines, ElementsAre("policy: ci/policy/policy.toml is edited: 2 lines added, 1 removed: -b +c +d",
                                  "golden: golden/truth/new.txt is new", "golden: golden/truth/softmax.txt is removed"));
+}
+
+TEST_F(Trees, OfAnEditAFewLinesAreToldWhateverTheyHold) {
+  write("base/ci/policy/policy.toml", "margin = 0.02\n");
+  write("change/ci/policy/policy.toml", std::string(100, 'x') + "\n\x1b[31m\xff\n\n1\n2\n");
+  EXPECT_THAT(
+      edited_files(folder / "base", folder / "change").at(0).text,
+      HasSubstr("5 lines added, 1 removed: -margin = 0.02 +" + std::string(60, 'x') + "... + [31m\xef\xbf\xbd +1 ..."));
 }
 
 TEST_F(Trees, RegistrationsAreReadFromTheLists) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "gate/package.h"
 #include "pin_samples.h"
 #include "scratch.h"
@@ -88,6 +89,17 @@ TEST_F(LibraryPromotionTest, RewritesTheFileAndShowsTheDiff) {
   EXPECT_EQ(read_pin(file).libraries, promoted(pin_, from_, to_).libraries);
   EXPECT_EQ(promote(file, to_, to_), "");
   EXPECT_THAT(message_of([&] { promote(file, from_, to_); }), HasSubstr("lists no"));  // it is not the pinned one now
+}
+
+TEST_F(LibraryPromotionTest, WithoutADiffThePinIsAsItWas) {
+  const fs::path file = scratch_.path / (pin_.platform.name() + ".toml");
+  write_text(file, print_pin(pin_));
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", scratch_.path.c_str(), 1);
+  EXPECT_THROW(promote(file, from_, to_), Error);
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(content_of(file), print_pin(pin_));
+  EXPECT_FALSE(fs::exists(file.string() + ".promoted"));
 }
 
 }  // namespace

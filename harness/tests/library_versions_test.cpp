@@ -25,7 +25,9 @@ TEST(LibraryVersions, AreMeantByTheirFirstNumbers) {
 }
 
 TEST(LibraryVersions, ComeInTheOrderOfTheirNumbers) {
-  const std::vector<std::string> order{"", "0.3.2", "0.3.9+ds-1", "0.3.21", "0.3.21+ds-4", "0.3.021.5", "0.10", "1"};
+  const std::vector<std::string> order{"~",          "",       "0.3.2~rc1",   "0.3.2",     "0.3.9+ds-1~bpo12+1",
+                                       "0.3.9+ds-1", "0.3.21", "0.3.21+ds-4", "0.3.021.5", "0.10",
+                                       "1"};
   for (size_t i = 0; i < order.size(); ++i) {
     for (size_t j = 0; j < order.size(); ++j) EXPECT_EQ(is_earlier(order[i], order[j]), i < j) << order[i] << order[j];
   }

@@ -2,13 +2,16 @@
 // reciprocals, never fail; faulty ones fail on a case of the smoke tier.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <random>
 
 #include "mpfr_value.h"
 #include "oracle_problem.h"
 #include "oracle_suite.h"
+#include "reference/blas_trsm/oracle.h"
 
 namespace assay {
 namespace {
@@ -332,6 +335,16 @@ TEST(BlasTrsmCases, TiersNestAndProveSomething) {
   for (const Case& c : smoke) EXPECT_EQ(std::count(ci.begin(), ci.end(), c), 1) << c.id();
   for (const Case& c : ci) EXPECT_EQ(std::count(nightly.begin(), nightly.end(), c), 1) << c.id();
   EXPECT_EQ(testing::mistrusted(trsm(), nightly), std::vector<std::string>{});
+}
+
+// From orders on at which no factor bounds the error any more, what nothing is charged for is still exact.
+TEST(BlasTrsmOracle, NothingIsChargedForNothing) {
+  blas_trsm::Rule rule;
+  rule.rounding = std::numeric_limits<double>::infinity();
+  std::array<double, blas_trsm::kConditions> k{};
+  EXPECT_EQ(rule({}, 0, 0, k.data()).e_alg, 0);
+  k[blas_trsm::kWeight] = 1;
+  EXPECT_EQ(rule({}, 0, 0, k.data()).e_alg, rule.rounding);
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ TEST(CheckedInPins, AnEditOfOneIsAFinding) {
     EXPECT_EQ(finding.kind, "pin");
     texts.push_back(finding.text);
   }
-  EXPECT_THAT(texts, ElementsAre("ci/pins/NVIDIA_H200.toml is new", HasSubstr(file + " is edited: 1 lines added")));
+  EXPECT_THAT(texts, ElementsAre("ci/pins/NVIDIA_H200.toml is new", HasSubstr(file + " is edited: 1 line added")));
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ struct Rule : ElementRule {
   ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double, const double* k) const {
     const bool may_overflow = !(k[kLargest] * (1 + 2 * rounding) <= largest_finite(accumulator));
     ElementBound b{0, may_overflow ? Evidence::no_evidence : Evidence::rigorous};
-    if (is_finite(hi)) b.e_alg = rounding * k[kWeight] + underflow * k[kFaint];
+    if (is_finite(hi)) b.e_alg = charged(rounding, k[kWeight]) + charged(underflow, k[kFaint]);
     return b;
   }
 };

@@ -210,7 +210,7 @@ struct Rule : ElementRule {
     ElementBound b{0, may_overflow ? Evidence::no_evidence : exact ? Evidence::exact : Evidence::rigorous};
     const bool judged_by_class = !is_finite(hi);
     if (exact || judged_by_class) return b;  // E stays 0
-    b.e_alg = (rounding + extra) * k[kTerms] + underflow * std::fmin(operand, largest_finite(DType::f64));
+    b.e_alg = charged(rounding + extra, k[kTerms]) + underflow * std::fmin(operand, largest_finite(DType::f64));
     return b;
   }
 };
