@@ -97,7 +97,9 @@ _SIDE = object_of(
                 **dict.fromkeys(("library", "version", "loader"), text),
                 "folders": list_of(text),
                 **dict.fromkeys(("environment", "expected"), map_of(text)),
-                "files": list_of(object_of(dict.fromkeys(("soname", "path", "version", "build_id"), text))),
+                "files": list_of(
+                    object_of({**dict.fromkeys(("soname", "path", "version", "build_id"), text), "part": flag}, part=False)
+                ),
                 "packages": list_of(object_of(dict.fromkeys(("name", "sha256"), text))),
             }
         ),

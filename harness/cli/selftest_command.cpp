@@ -3,6 +3,7 @@
 // run of `assay check` in a process and folder of its own below --out, so that one that was interrupted goes on.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -41,10 +42,10 @@ using Problem = std::string;
 
 class Errands {
  public:
-  Errands(const Options& options, fs::path out) : options_(options), out_(std::move(out)) {}
+  explicit Errands(fs::path out) : out_(std::move(out)) {}
 
   // Each in a process of its own, `jobs` at a time. What went wrong, by name.
-  std::map<std::string, Problem> run(const std::vector<Errand>& errands) {
+  std::map<std::string, Problem> run(const std::vector<Errand>& errands, int jobs) {
     std::atomic<size_t> next = 0, done = 0;
     std::map<std::string, Problem> problems;
     std::mutex mutex;
@@ -58,7 +59,7 @@ class Errands {
       }
     };
     std::vector<std::thread> threads;
-    for (int i = 1; i < options_.jobs.value_or(1); ++i) threads.emplace_back(work);
+    for (int i = 1; i < jobs; ++i) threads.emplace_back(work);
     work();
     for (std::thread& thread : threads) thread.join();
     return problems;
@@ -96,7 +97,6 @@ class Errands {
     return run.exit_code && run.asked.argv == asked;
   }
 
-  const Options& options_;
   fs::path out_;
 };
 
@@ -107,11 +107,17 @@ std::vector<std::string> common_arguments(const Options& options, Tier tier) {
           options.device, "--threads", std::to_string(options.threads)};
 }
 
-Errand errand_of(const Options& options, Tier tier, const std::string& module, const std::set<std::string>& filters) {
-  Errand errand{folder_name(tier, module), common_arguments(options, tier),
+int jobs_of(const Options& options) { return options.jobs.value_or(1); }
+
+enum class Company { as_asked, none };
+
+Errand errand_of(const Options& options, Tier tier, const std::string& module, const std::set<std::string>& filters,
+                 Company company = Company::as_asked) {
+  const bool alone = company == Company::none;
+  Errand errand{folder_name(tier, module) + (alone ? "-alone" : ""), common_arguments(options, tier),
                 fs::absolute(options.faults / (module + ".so"))};
   errand.arguments.insert(errand.arguments.end(), {"--jobs", "1", "--module", errand.module.string()});
-  if (options.jobs.value_or(1) > 1) errand.arguments.emplace_back("--beside-others");
+  if (!alone && jobs_of(options) > 1) errand.arguments.emplace_back("--beside-others");
   for (const std::string& filter : filters) errand.arguments.insert(errand.arguments.end(), {"--filter", filter});
   return errand;
 }
@@ -151,9 +157,11 @@ class Trials {
 
   // Those that no case of the tier kills. Nothing is known of any after an interruption.
   std::vector<SeededFault> judge(Tier tier, const std::vector<SeededFault>& faults, bool is_last) {
-    judge_modules(tier, faults);
     std::vector<SeededFault> alive;
+    judge_modules(tier, faults);
+    if (interrupt_signal() == 0 && jobs_of(options_) > 1) judge_alone(tier, faults);
     if (interrupt_signal() != 0) return alive;
+    for (const auto& [module, name] : controls_) note_control(module, name);
     for (const SeededFault& fault : faults) {
       const std::string name = folder_name(tier, fault.name);
       if (problems_.contains(name)) {
@@ -164,15 +172,15 @@ class Trials {
       if (!changes.empty()) {
         found_.not_judged[fault.name] =
             "judged in another environment than its module without the fault: " + changes.front() + "; remove " +
-            errands_.folder(name).string() + " and " + errands_.folder(folder_name(tier, fault.module)).string();
+            errands_.folder(name).string() + " and " + errands_.folder(controls_[fault.module]).string();
         continue;
       }
-      FaultTrial trial{fault, kills_between(controls_[fault.module], read_records(errands_.folder(name)))};
+      FaultTrial trial = trial_of(fault, name);
       const bool survives = outcome_of(trial, found_.cases).checks.empty();
       if (survives && !is_last) {
         alive.push_back(fault);
       } else if (trial.kills.empty() && !passes(fault)) {
-        const Record* witness = record_of(controls_[fault.module], fault.witness);
+        const Record* witness = record_of(records_[controls_[fault.module]], fault.witness);
         found_.beyond[fault.name] =
             fault.witness + " is " + (witness == nullptr ? "missing" : without_the_fault(*witness));
       } else {
@@ -190,19 +198,60 @@ class Trials {
       all.push_back(errand_of(options_, tier, fault.name, {fault.kernel(), fault.witness}));
       filters[fault.module].insert({fault.kernel(), fault.witness});
     }
-    for (const auto& [module, asked] : filters) all.push_back(errand_of(options_, tier, module, asked));
-    problems_ = errands_.run(all);
     controls_.clear();
-    control_runs_.clear();
+    for (const auto& [module, asked] : filters) {
+      all.push_back(errand_of(options_, tier, module, asked));
+      controls_[module] = all.back().name;
+    }
+    problems_ = errands_.run(all, jobs_of(options_));
+    records_.clear();
     if (interrupt_signal() != 0) return;
-    for (const auto& [module, unused] : filters) note_control(module, folder_name(tier, module));
+    for (const Errand& errand : all) {
+      if (!problems_.contains(errand.name)) records_[errand.name] = read_records(errands_.folder(errand.name));
+    }
+  }
+
+  // Beside others a case may lack memory, say, and nothing is known of it. Where no other case kills the fault it is
+  // asked of the fault and of the module without it once more, with the machine to themselves.
+  void judge_alone(Tier tier, const std::vector<SeededFault>& faults) {
+    std::map<std::string, std::set<std::string>> open;  // cases, by module
+    for (const SeededFault& fault : faults) {
+      const std::string name = folder_name(tier, fault.name), control = controls_[fault.module];
+      if (problems_.contains(name) || problems_.contains(control)) continue;
+      if (!outcome_of(trial_of(fault, name), found_.cases).checks.empty()) continue;
+      for (const std::string& one : {name, control}) {
+        for (const Record& record : records_[one]) {
+          if (is_beyond_this_machine(record)) open[fault.name].insert(record.kernel_id);
+        }
+      }
+      if (open.contains(fault.name)) open[fault.module].insert(open[fault.name].begin(), open[fault.name].end());
+    }
+    std::vector<Errand> all;
+    for (const auto& [module, cases] : open) all.push_back(errand_of(options_, tier, module, cases, Company::none));
+    const std::map<std::string, Problem> problems = errands_.run(all, 1);
+    if (interrupt_signal() != 0) return;
+    for (const auto& [module, unused] : open) {
+      const std::string name = folder_name(tier, module), alone = name + "-alone";
+      if (problems.contains(alone)) {
+        problems_[name] = problems.at(alone);
+        continue;
+      }
+      for (Record& record : read_records(errands_.folder(alone))) {
+        std::ranges::replace_if(
+            records_[name], [&](const Record& one) { return one.kernel_id == record.kernel_id; }, record);
+      }
+    }
+  }
+
+  FaultTrial trial_of(const SeededFault& fault, const std::string& name) {
+    return {fault, kills_between(records_[controls_[fault.module]], records_[name])};
   }
 
   // Errands that were done before are not repeated, and the machine may have changed since.
   std::vector<std::string> changes_beside_control(const SeededFault& fault, const std::string& name) const {
-    const auto control = control_runs_.find(fault.module);
-    if (control == control_runs_.end()) return {};
-    return environment_changes(control->second, read_run(errands_.folder(name)));
+    const std::string& control = controls_.at(fault.module);
+    if (problems_.contains(control)) return {};
+    return environment_changes(read_run(errands_.folder(control)), read_run(errands_.folder(name)));
   }
 
   void note_control(const std::string& module, const std::string& name) {
@@ -210,11 +259,10 @@ class Trials {
       found_.bad_controls.push_back(module + ": " + problems_.at(name));
       return;
     }
-    controls_[module] = read_records(errands_.folder(name));
-    control_runs_[module] = read_run(errands_.folder(name));
-    found_.environment = control_runs_[module].environment;
-    found_.libraries.merge(builds_of(control_runs_[module]));
-    for (const Record& record : controls_[module]) {
+    const Run run = read_run(errands_.folder(name));
+    found_.environment = run.environment;
+    found_.libraries.merge(builds_of(run));
+    for (const Record& record : records_[name]) {
       if (is_alarm(record) && !is_beyond_this_machine(record)) {
         found_.bad_controls.push_back(record.kernel_id + ": " + record.reason);
       }
@@ -222,16 +270,17 @@ class Trials {
   }
 
   bool passes(const SeededFault& fault) {
-    const Record* witness = record_of(controls_[fault.module], fault.witness);
+    const Record* witness = record_of(records_[controls_[fault.module]], fault.witness);
     return witness != nullptr && witness->verdict == Verdict::pass;
   }
 
   const Options& options_;
   Errands& errands_;
   SelftestResult& found_;
-  std::map<std::string, Problem> problems_;              // of the last tier's errands, by name
-  std::map<std::string, std::vector<Record>> controls_;  // by module
-  std::map<std::string, Run> control_runs_;              // likewise
+  // Of the last tier. An errand is named by its folder.
+  std::map<std::string, Problem> problems_;
+  std::map<std::string, std::vector<Record>> records_;
+  std::map<std::string, std::string> controls_;  // errand of a module without a fault, by module
 };
 
 void judge_faults(const Options& options, std::vector<SeededFault> faults, Errands& errands, SelftestResult& found) {
@@ -246,7 +295,7 @@ void judge_innocents(const Options& options, Errands& errands, SelftestResult& f
     Errand errand{"innocent-" + std::to_string(round), common_arguments(options, options.tier), {}};
     if (options.jobs) errand.arguments.insert(errand.arguments.end(), {"--jobs", std::to_string(*options.jobs)});
     if (round > 0) errand.arguments.insert(errand.arguments.end(), {"--reseed", std::to_string(round * kSeedsApart)});
-    const std::map<std::string, Problem> problems = errands.run({errand});
+    const std::map<std::string, Problem> problems = errands.run({errand}, 1);
     if (interrupt_signal() != 0) return;
     if (!problems.empty()) throw Error(errand.name + ": " + problems.begin()->second);
     const std::vector<Record> records = read_records(errands.folder(errand.name));
@@ -299,7 +348,7 @@ int selftest_command(const Options& given) {
   const auto [whole, faults] = faults_asked_for(options);
   const fs::path out =
       fs::absolute(options.out.empty() ? source_root(options) / "runs" / ("selftest-" + options.device) : options.out);
-  Errands errands(options, out);
+  Errands errands(out);
   SelftestResult found;
   found.device = options.device;
   found.tier = options.tier;

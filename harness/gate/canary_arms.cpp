@@ -1,19 +1,22 @@
 #include "gate/canary_arms.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
+
+#include "load/elf.h"
 
 namespace assay {
 namespace {
 
 using File = LibrarySet::File;
 
-std::map<std::string, std::string> builds_of(const LibrarySet& set) {
-  std::map<std::string, std::string> builds;
-  for (const File& file : set.files) builds[file.soname] = file.build_id;
-  return builds;
+// What stands for a build-id that a file lacks is of its code alone: there all that is loaded of the files is compared.
+bool are_same(const File& a, const File& b) {
+  if (a.build_id != b.build_id) return false;
+  if (!a.build_id.starts_with("code-")) return !a.build_id.empty();
+  const std::string image = image_hash_of(a.path);
+  return !image.empty() && image == image_hash_of(b.path);
 }
 
 // A version that a folder was given for says nothing of which it is.
@@ -32,26 +35,29 @@ std::string alike(const LibrarySet& pin, const LibrarySet& candidate) {
 }
 
 // Of libraries that a record's processes loaded later: an arm that was interrupted has nothing else of its last cases.
-std::string late_contradiction(const LibrarySet& set, const Record& record) {
+// `other`: of the other side, whose files may bear other names.
+std::string late_contradiction(const LibrarySet& set, const LibrarySet& other, const Record& record) {
   for (const std::string& late : record.late_libraries) {
-    const size_t space = late.rfind(' ');
-    const std::string name = late.substr(0, late.find(' ')), build = late.substr(space + 1);
-    for (const File& file : set.files) {
-      const bool is_it = name == file.soname || name == file.path.filename().string();
-      if (is_it && build != file.build_id) return record.kernel_id + ": loaded " + late + " in the place of its own";
+    const std::string name = late.substr(0, late.find(' ')), build = late.substr(late.rfind(' ') + 1);
+    const auto is_named = [&](const File& file) { return name == file.soname || name == file.path.filename().string(); };
+    const auto is_it = [&](const File& file) { return is_named(file) && build == file.build_id; };
+    if (std::ranges::any_of(set.files, is_it)) continue;
+    if (std::ranges::any_of(set.files, is_named)) {
+      return record.kernel_id + ": loaded " + late + " in the place of its own";
     }
+    if (std::ranges::any_of(other.files, is_it)) return record.kernel_id + ": loaded the other side's " + late;
   }
   return {};
 }
 
-void add_contradictions_of(const CanaryArm& arm, std::vector<std::string>& lines) {
+void add_contradictions_of(const CanaryArm& arm, const LibrarySet& other, std::vector<std::string>& lines) {
   std::set<std::string> told;
   const auto add = [&](const std::string& why) {
     if (!why.empty() && told.insert(why).second) lines.push_back(arm.name + ": " + why);
   };
   add(violation(arm.set, arm.loaded));
   for (const Record& record : arm.records) {
-    add(late_contradiction(arm.set, record));
+    add(late_contradiction(arm.set, other, record));
     if (record.selection.empty()) continue;  // nothing was planned
     const std::string refused = environment_refused(arm.set, record.selection);
     if (!refused.empty()) add(record.op + "/" + record.kernel + ": " + refused);
@@ -62,18 +68,18 @@ void add_contradictions_of(const CanaryArm& arm, std::vector<std::string>& lines
 
 // A system's set names what else is installed; a folder's may not.
 bool are_same_build(const LibrarySet& a, const LibrarySet& b) {
-  if (a.files.empty() || b.files.empty() || a.files.front().build_id != b.files.front().build_id) return false;
-  const auto of_a = builds_of(a), of_b = builds_of(b);
-  const auto& [few, many] = of_a.size() < of_b.size() ? std::tie(of_a, of_b) : std::tie(of_b, of_a);
-  return std::ranges::all_of(few, [&](const auto& one) {
-    const auto other = many.find(one.first);
-    return other != many.end() && other->second == one.second;
+  if (a.files.empty() || b.files.empty() || !are_same(a.files.front(), b.files.front())) return false;
+  const auto& [few, many] =
+      a.files.size() < b.files.size() ? std::tie(a.files, b.files) : std::tie(b.files, a.files);
+  return std::ranges::all_of(few, [&](const File& one) {
+    const auto other = std::ranges::find(many, one.soname, &File::soname);
+    return other != many.end() && are_same(one, *other);
   });
 }
 
 std::vector<std::string> contradictions(const CanaryArm& arm) {
   std::vector<std::string> lines;
-  add_contradictions_of(arm, lines);
+  add_contradictions_of(arm, {}, lines);
   return lines;
 }
 
@@ -81,8 +87,8 @@ std::vector<std::string> contradictions(const CanaryArm& pin, const CanaryArm& c
   std::vector<std::string> lines;
   const std::string same = alike(pin.set, candidate.set);
   if (!same.empty()) lines.push_back(same);
-  add_contradictions_of(pin, lines);
-  add_contradictions_of(candidate, lines);
+  add_contradictions_of(pin, candidate.set, lines);
+  add_contradictions_of(candidate, pin.set, lines);
   return lines;
 }
 

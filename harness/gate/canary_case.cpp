@@ -93,10 +93,10 @@ class Judging {
                                                                                                    : "either"));
       return judged_;
     }
-    if (candidate_->verdict == Verdict::error) {
-      undecided("the harness failed under the candidate: " + candidate_->reason);
-    } else if (pin_->verdict == Verdict::error) {
+    if (pin_->verdict == Verdict::error) {
       undecided("the harness failed under the pin, whose answer is not known: " + pin_->reason);
+    } else if (candidate_->verdict == Verdict::error && !is_newly_wrong()) {
+      undecided("the harness failed under the candidate: " + candidate_->reason);
     } else if (candidate_->verdict == Verdict::unsupported) {
       refused_now();
     } else {
@@ -156,11 +156,18 @@ class Judging {
     }
   }
 
+  // Whatever else failed.
+  bool is_newly_wrong() const {
+    return std::ranges::any_of(new_failures(*pin_, *candidate_), [](const CheckResult* failure) {
+      return failure->verdict != Verdict::changed && exit_code_of(failure->verdict) == 1;
+    });
+  }
+
   // What a check's failure says is asked for by the gravest of them.
   void fails_anew(const std::vector<const CheckResult*>& fresh) {
     std::vector<const CheckResult*> wrong, approved, open;
     for (const CheckResult* failure : fresh) {
-      const bool is_failure = exit_code_of(failure->verdict) == exit_code_of(Verdict::wrong);
+      const bool is_failure = exit_code_of(failure->verdict) == 1;
       (failure->verdict == Verdict::changed ? approved : is_failure ? wrong : open).push_back(failure);
     }
     judged_.seen.change = wrong.empty() ? CaseChange::undecided : CaseChange::newly_wrong;

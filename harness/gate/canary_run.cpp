@@ -1,5 +1,6 @@
 #include "gate/canary_run.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -75,13 +76,16 @@ std::array<RunEnding, 2> run_in_turn(std::array<RunJob, 2> jobs) {
   Turns turns({jobs[0].recorded.size(), jobs[1].recorded.size()});
   std::array<RunEnding, 2> endings;
   std::array<std::exception_ptr, 2> failures;
+  std::atomic<bool> has_failed = false;
   const auto run = [&](size_t side) {
     InTurn observer(turns, side, jobs[side].observer);
     jobs[side].observer = &observer;
+    jobs[side].stop_asked = [&has_failed, asked = jobs[side].stop_asked] { return has_failed || (asked && asked()); };
     try {
       endings[side] = run_plan(jobs[side]);
     } catch (...) {
       failures[side] = std::current_exception();
+      has_failed = true;
     }
     turns.leave(side);
   };

@@ -9,7 +9,7 @@
 namespace assay {
 
 // The jobs are of the same cases in the same order, one case at a time each. An interrupted pair goes on where each
-// side's records end. Throws what either side throws, when both have ended.
+// side's records end. Throws what either side throws, when both have ended: the other after the case it is at.
 std::array<RunEnding, 2> run_in_turn(std::array<RunJob, 2> jobs);
 
 }  // namespace assay

@@ -144,7 +144,10 @@ bool is_whole(const Linking& linking, const fs::path& folder) {
     std::string rest;
     if (!fs::exists(file) || !kept.lacks(file, rest).empty() || !rest.empty()) return false;
   }
-  return true;
+  return std::ranges::all_of(linking.parts, [&](const fs::path& part) {
+    std::error_code error;
+    return fs::equivalent(folder / soname_of(part), part, error);
+  });
 }
 
 }  // namespace
@@ -189,6 +192,9 @@ Linked link_library(Linking& linking, const fs::path& name, std::vector<std::str
     const std::string own = soname_of(linking.main);
     links.link(own.empty() ? linking.main.filename().string() : own, linking.main);
     ask_library_script(linking.place, {"shim", prefix, soname, linking.main.string(), made.path() / soname}, notes);
+  }
+  for (const fs::path& part : linking.parts) {
+    if (!links.has(soname_of(part))) links.link(soname_of(part), part);
   }
   complete(linking, links, made.path() / soname);
   made.become(folder);

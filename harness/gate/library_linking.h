@@ -16,6 +16,7 @@ struct Linking {
   const LibraryPlace& place;
   const LibraryRecipe& recipe;
   std::filesystem::path main;                // the library's file
+  std::vector<std::filesystem::path> parts;  // that it loads itself, by their sonames
   std::vector<std::filesystem::path> trees;  // in which what it needs is looked for
   // One more such tree, when those are not enough; none when there is no more.
   std::function<std::optional<std::filesystem::path>()> more = [] { return std::nullopt; };

@@ -47,13 +47,16 @@ Pin promoted(const Pin& pin, const LibrarySet& from, const LibrarySet& to) {
   const std::vector<Package> packages = packages_of_files(files);
   for (size_t i = 0; i < files.size(); ++i) {
     PinnedLibrary entry = entry_for(to.files[i], packages[i]);
+    bool was_pinned = false;
     for (const LibrarySet::File& old : from.files) {
       if (old.soname != to.files[i].soname) continue;
       if (const auto found = entry_of(old); found != after.libraries.end()) {
+        was_pinned = true;
         entry.late = found->late;
         after.libraries.erase(found);
       }
     }
+    if (to.files[i].part && !was_pinned) continue;  // no kernel made the library load it
     // One that other kernels need too, libc.so.6 say: a process has one of each.
     std::erase_if(after.libraries, [&](const PinnedLibrary& one) { return one.file == entry.file; });
     after.libraries.push_back(entry);

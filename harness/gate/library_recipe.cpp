@@ -86,7 +86,7 @@ bool LibraryRecipe::concerns(std::string_view op, std::string_view kernel) const
 LibraryRecipe read_recipe(const fs::path& file) {
   const toml::table parsed = read_toml(file);
   TomlTable root(file.string(), "", parsed);
-  root.allow({"file", "instruction_set", "kernels", "soname", "source", "symbol_prefix"});
+  root.allow({"file", "instruction_set", "kernels", "parts", "soname", "source", "symbol_prefix"});
   LibraryRecipe recipe;
   recipe.name = file.stem().string();
   recipe.kernels = plain_words(root, "kernels", "*/");
@@ -95,6 +95,7 @@ LibraryRecipe read_recipe(const fs::path& file) {
   }
   recipe.soname = plain_line(root, "soname");
   recipe.file = plain_line(root, "file", "*");
+  if (root.has("parts")) recipe.parts = plain_line(root, "parts", "*");
   if (root.has("symbol_prefix")) recipe.symbol_prefix = plain_line(root, "symbol_prefix");
   for (TomlTable& table : root.tables("source")) recipe.sources.push_back(read_source(table));
   if (recipe.sources.empty()) root.fail("source", "is missing; say where versions come from, under [[source]]");

@@ -4,6 +4,7 @@
 //   kernels = ["*/openblas"]              op/kernel that compute with it; '*' is any text
 //   soname = "libopenblas.so.0"           the name by which their modules need it
 //   file = "libopenblas*.so*"             what its file is called, in a package or a folder
+//   parts = "libcudnn_*.so.*"             may be left out: files beside it that the library loads itself when it needs them
 //   symbol_prefix = "scipy_"              may be left out: before the name of each function that the modules call
 //   [[source]]                            at least one; of two that give the same version the first is taken
 //   kind = "system"                       what is installed: the build's library path, then the loader's
@@ -41,7 +42,7 @@ struct LibrarySource {
 struct LibraryRecipe {
   std::string name;  // of its file
   std::vector<std::string> kernels;
-  std::string soname, file, symbol_prefix;
+  std::string soname, file, parts, symbol_prefix;
   std::vector<LibrarySource> sources;
   struct InstructionSets {
     std::string variable, shown_as;

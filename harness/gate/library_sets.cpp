@@ -66,6 +66,18 @@ fs::path main_file(const LibraryRecipe& recipe, const fs::path& folder, bool bel
   throw Invalid(where + "several libraries are " + recipe.file + ": " + names + "; make the recipe's `file` narrower");
 }
 
+// Files beside the library that it loads itself, each once, whatever links there are to it.
+std::vector<fs::path> parts_beside(const LibraryRecipe& recipe, const fs::path& main) {
+  std::set<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(main.parent_path())) {
+    if (recipe.parts.empty() || !glob_matches(recipe.parts, entry.path().filename().string())) continue;
+    const fs::path file = fs::canonical(entry.path(), error);
+    if (!error && file != main && !soname_of(file).empty()) found.insert(file);
+  }
+  return {found.begin(), found.end()};
+}
+
 // As ci/library noted it; none for a file that lies in no tree of its.
 std::optional<Package> noted_package(const fs::path& file) {
   for (fs::path folder = file.parent_path(); folder != folder.root_path(); folder = folder.parent_path()) {
@@ -173,12 +185,13 @@ LibrarySet make_library_set(const LibraryPlace& place, const std::string& recipe
                            : fetch(place, {"wheel", package, chosen.version}, notes));
     main = main_file(recipe, trees.back(), true);
   }
+  const std::vector<fs::path> parts = parts_beside(recipe, main);
   if (chosen.kind == "system" && recipe.symbol_prefix.empty()) {
     // As every program on this machine gets it; only named, so that it can be proved.
     const fs::path folders[] = {fs::path(chosen.from).parent_path()};
     set.files = files_needed(recipe.soname, folders);
   } else {
-    Linking linking{.place = place, .recipe = recipe, .main = main, .trees = trees};
+    Linking linking{.place = place, .recipe = recipe, .main = main, .parts = parts, .trees = trees};
     size_t next = 0;
     linking.more = [&, &chosen = chosen]() -> std::optional<fs::path> {
       const std::vector<std::string>& needs = chosen.source.needs;
@@ -192,6 +205,11 @@ LibrarySet make_library_set(const LibraryPlace& place, const std::string& recipe
     set.folders = {linked.folder};
     set.loader = linked.loader;
     set.files = files_needed(recipe.soname, set.folders);
+  }
+  for (const fs::path& part : parts) {
+    const auto is_it = [&](const LibrarySet::File& file) { return file.path == part; };
+    if (std::ranges::any_of(set.files, is_it)) continue;
+    set.files.push_back({soname_of(part), part, version_in_name(part.string()), build_of(part), true});
   }
   set.packages = packages_of_set(set);
   return instruction_set.empty() ? set : with_instruction_set(set, recipe, instruction_set);

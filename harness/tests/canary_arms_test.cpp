@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "canary_sides.h"
+#include "gate/program.h"
+#include "load/elf.h"
+#include "scratch.h"
 
 namespace assay {
 namespace {
@@ -95,6 +98,33 @@ TEST_F(CanaryArms, AnotherBuildThatCameLaterIsTold) {
   EXPECT_THAT(lines(), IsEmpty());
   records[0].late_libraries = {"liby.so.3 version 9", "libx.so.0 cc"};
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("loaded libx.so.0 cc in the place of its own")));
+  pin.set.files[0].path = "/a/libx-0.so";  // each version's file is called otherwise
+  pin.loaded[0].path = "/a/libx-0.so";
+  records[0].late_libraries = {"libx-0.so aa"};
+  EXPECT_THAT(lines(), ElementsAre(HasSubstr("candidate: " + records[0].kernel_id + ": loaded the other side's libx-0")));
+}
+
+TEST_F(CanaryArms, AFileWithoutABuildIdIsTheSameByAllThatIsLoadedOfIt) {
+  const Scratch scratch;
+  const auto library = [&](const std::string& name, const std::string& text) {
+    const std::filesystem::path file = scratch.path / name;
+    write_text(scratch.path / "source.c", text);
+    const ProgramEnd end = run_program({"cc", "-shared", "-fPIC", "-Wl,--build-id=none", "-o", file.string(),
+                                        (scratch.path / "source.c").string()});
+    EXPECT_EQ(end.status, 0) << end.output;
+    LibrarySet set = set_of(name, scratch.path.string(), build_of(file));
+    set.files[0].path = file;
+    return set;
+  };
+  const std::string code = "int answer(void) { extern int here[]; return here[0]; }\nint here[] = {";
+  const LibrarySet one = library("one.so", code + "1};"), again = library("again.so", code + "1};"),
+                   two = library("two.so", code + "2};");
+  ASSERT_EQ(one.files[0].build_id, two.files[0].build_id) << "the code is the same, the data are not";
+  EXPECT_TRUE(are_same_build(one, again));
+  EXPECT_FALSE(are_same_build(one, two));
+  LibrarySet gone = one;
+  gone.files[0].path = scratch.path / "gone.so";
+  EXPECT_FALSE(are_same_build(one, gone)) << "nothing is known of it";
 }
 
 TEST_F(CanaryArms, ARequestThatTheLibraryTurnedIntoAnotherIsTold) {

@@ -74,11 +74,11 @@ TEST_F(CanaryRun, AStopEndsBothAndRecordsNothingMore) {
   EXPECT_EQ(told.size(), 3u);
 }
 
-TEST_F(CanaryRun, WhatASideThrowsIsThrownWhenBothHaveEnded) {
+TEST_F(CanaryRun, WhatASideThrowsEndsBothAndIsThrown) {
   RunJob candidate = side("candidate");
   candidate.append = [](const Record&) { throw UsageError("the disk is full"); };
   EXPECT_THAT(message_of([&] { run_in_turn({side("pin"), candidate}); }), HasSubstr("the disk is full"));
-  EXPECT_EQ(told.size(), plan.cases.size()) << "the pin's side went on alone";
+  EXPECT_LE(told.size(), 2u) << "the pin's side went on alone";
 }
 
 TEST_F(CanaryRun, AJudgeThatDiesCostsNoTurn) {

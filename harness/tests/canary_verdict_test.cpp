@@ -164,6 +164,10 @@ TEST_F(CanaryVerdictTest, WhatIsUnknownIsNeverPromoted) {
   error.reason = "the judge died twice";
   EXPECT_THAT(grave(between(passed(), error)), ElementsAre(HasSubstr("the harness failed under the candidate")));
   EXPECT_THAT(grave(between(error, passed())), ElementsAre(HasSubstr("the harness failed under the pin")));
+  Record wrong = failed("accuracy");  // and the oracle is in doubt beside it
+  wrong.verdict = Verdict::error;
+  EXPECT_EQ(between(passed(), wrong).verdict, CanaryVerdict::reject) << "what it answered is wrong";
+  EXPECT_EQ(between(failed("accuracy"), wrong).verdict, CanaryVerdict::hold) << "as before, as far as is known";
   EXPECT_EQ(between(error, failed("accuracy")).verdict, CanaryVerdict::hold) << "whether it is new is not known";
   EXPECT_EQ(between(passed(), failed("trust")).verdict, CanaryVerdict::hold) << "mistrusted";
   EXPECT_EQ(between(passed(), failed("truth")).verdict, CanaryVerdict::hold) << "the oracle is in doubt";

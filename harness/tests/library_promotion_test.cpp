@@ -74,6 +74,19 @@ TEST_F(LibraryPromotionTest, ALibcOfItsOwnTakesThePlaceOfTheMachines) {
   EXPECT_EQ(after.libraries[0].build_id, "c9");
 }
 
+// No kernel made the library load it: env verify would miss it.
+TEST_F(LibraryPromotionTest, APartThatWasNotPinnedIsNot) {
+  write_text(tree_ / "usr/lib/libtiny_part.so.0", "a part");
+  to_.files.push_back({"libtiny_part.so.0", tree_ / "usr/lib/libtiny_part.so.0", "0", "e5", true});
+  EXPECT_EQ(promoted(pin_, from_, to_).libraries.size(), 3u);
+  LibrarySet from = from_;
+  from.files.push_back({"libtiny_part.so.0", scratch_.path / "libtiny_part.so.0", "0", "e4", true});
+  pin_.libraries.push_back(entry("libtiny_part.so.0", "e4", "0"));
+  const Pin after = promoted(pin_, from, to_);
+  ASSERT_EQ(after.libraries.size(), 4u);
+  EXPECT_EQ(after.libraries[2].build_id, "e5");
+}
+
 TEST_F(LibraryPromotionTest, WhatWasNotPinnedIsNotReplaced) {
   pin_.libraries[2].build_id = "ff";
   EXPECT_THAT(message_of([&] { promoted(pin_, from_, to_); }), HasSubstr("lists no libtinyp-r0.3.1.so of build a1"));

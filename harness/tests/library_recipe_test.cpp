@@ -32,12 +32,13 @@ class LibraryRecipeTest : public testing::Test {
 };
 
 TEST_F(LibraryRecipeTest, SaysWhereALibraryComesFrom) {
-  const LibraryRecipe recipe = read(kTop + "symbol_prefix = 'my_'\n" + kDebian + "needs = ['libc6']\n" +
+  const LibraryRecipe recipe = read(kTop + "symbol_prefix = 'my_'\nparts = 'libtiny_*.so.0'\n" + kDebian + "needs = ['libc6']\n" +
                                     "[[source]]\nkind = 'wheel'\nproject = 'tiny'\nleft_out = 'another interface'\n" +
                                     kSets + "shown = ['A', 'B']\n");
   EXPECT_EQ(recipe.name, "tiny");
   EXPECT_EQ(recipe.soname, "libtiny.so.0");
   EXPECT_EQ(recipe.symbol_prefix, "my_");
+  EXPECT_EQ(recipe.parts, "libtiny_*.so.0");
   ASSERT_EQ(recipe.sources.size(), 2u);
   EXPECT_THAT(recipe.sources[0].suites, ElementsAre("one", "two"));
   EXPECT_THAT(recipe.sources[0].needs, ElementsAre("libc6"));
@@ -51,6 +52,7 @@ TEST_F(LibraryRecipeTest, SaysWhereALibraryComesFrom) {
 TEST_F(LibraryRecipeTest, WhatIsLeftOutHasItsDefault) {
   const LibraryRecipe recipe = read(kTop + kDebian + kSets);
   EXPECT_EQ(recipe.symbol_prefix, "");
+  EXPECT_EQ(recipe.parts, "");
   EXPECT_TRUE(recipe.sources[0].needs.empty());
   EXPECT_THAT(recipe.instruction_sets->shown, ElementsAre("a", "b"));
   EXPECT_FALSE(read(kTop + kFolder).instruction_sets);
@@ -81,6 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"kernels = ['a/b']\nsoname = 3\n", "soname", "a text in quotes"},
         Bad{"kernels = ['a/b']\nsoname = 'a'\nfile = 'a/*'\n", "file", "must be of letters"},
         Bad{kTop + "symbol_prefix = '$(x)'\n" + kFolder, "symbol_prefix", "must be of letters"},
+        Bad{kTop + "parts = '../*'\n" + kFolder, "parts", "must be of letters"},
         Bad{kTop + "[source]\nkind = 'folder'\n", "source", "list of tables"},
         Bad{kTop + "[[source]]\nkind = 'debia'\n", "source[0].kind", "did you mean 'debian'"},
         Bad{kTop + "[[source]]\nkind = 'debian'\npackage = 'a'\n", "source[0].suites", "is missing"},

@@ -79,6 +79,13 @@ TEST_F(LibrarySetTest, NothingLoadedProvesNothing) {
               HasSubstr("libinner.so.1: nothing of that name"));
 }
 
+TEST_F(LibrarySetTest, APartNeedNotBeLoadedAndMustBeItsOwn) {
+  set_.files[1].part = true;
+  EXPECT_EQ(violation(set_, std::vector{loaded("candidate", "libtiny.so.0")}), "");
+  EXPECT_THAT(violation(set_, std::vector{loaded("candidate", "libtiny.so.0"), loaded("pin", "libinner.so.1")}),
+              HasSubstr("libinner.so.1: " + (root_ / "pin/libinner.so.1").string() + " was loaded, not "));
+}
+
 TEST_F(LibrarySetTest, ThePinsFileInItsSteadIsTold) {
   const std::string why = violation(set_, std::vector{loaded("pin", "libtiny.so.0"), loaded("pin", "libinner.so.1")});
   EXPECT_THAT(why, HasSubstr("tiny 2: libtiny.so.0: " + (root_ / "pin/libtiny.so.0").string() + " was loaded, not "));

@@ -122,6 +122,33 @@ TEST_F(LibrarySetsTest, WhatLiesBesideItAndTheMachineLacksComesToo) {
               AllOf(HasSubstr("cannot be loaded here"), HasSubstr("libinner-0a1b.so.5")));
 }
 
+// As cuDNN's, which it loads by name: a program under the set gets those of the folder, whatever else there is.
+TEST_F(LibrarySetsTest, PartsThatTheLibraryLoadsItselfComeFromBesideIt) {
+  recipe("parted", "parts = 'libtiny_*.so.*'\n");
+  const std::string calls =
+      "#include <dlfcn.h>\nint answer(void) { void *part = dlopen(\"libtiny_ops.so.0\", RTLD_NOW);"
+      " return part ? ((int (*)(void))dlsym(part, \"part\"))() : 9; }";
+  for (const auto& [folder, number] : {std::pair{folder_, "7"}, {scratch_.path / "pin", "1"}}) {
+    library(calls, folder / "libtiny.so.0", "-Wl,-soname,libtiny.so.0 -Wl,-rpath,'$ORIGIN'");
+    library("int part(void) { return " + std::string(number) + "; }", folder / "libtiny_ops.so.0.1",
+            "-Wl,-soname,libtiny_ops.so.0");
+    fs::create_symlink("libtiny_ops.so.0.1", folder / "libtiny_ops.so.0");
+  }
+  compile("int answer(void);\nint main(void) { return answer(); }", (scratch_.path / "pin/libtiny.so.0").string(),
+          scratch_.path / "user");
+  const LibrarySet set = make("parted", folder_.string());
+  ASSERT_EQ(set.files.size(), 2u);
+  EXPECT_EQ(set.files[1].soname, "libtiny_ops.so.0");
+  EXPECT_EQ(set.files[1].path, folder_ / "libtiny_ops.so.0.1");
+  EXPECT_TRUE(set.files[1].part);
+  EXPECT_FALSE(set.files[0].part);
+  const std::string path = set.folders.front().string() + ":" + (scratch_.path / "pin").string();
+  EXPECT_EQ(run_program({(scratch_.path / "user").string()}, {{"LD_LIBRARY_PATH", path}}).status, 7);
+  library("int more(void) { return 1; }", folder_ / "libtiny_more.so.0", "-Wl,-soname,libtiny_more.so.0");
+  EXPECT_EQ(make("parted", folder_.string()).files.size(), 3u) << "the set that was made before is made anew";
+  EXPECT_TRUE(fs::exists(set.folders.front() / "libtiny_more.so.0"));
+}
+
 TEST_F(LibrarySetsTest, AFolderWithoutTheLibraryOrWithSeveralIsInvalid) {
   fs::create_directories(folder_);
   EXPECT_THAT(invalid("bare", folder_.string()), HasSubstr("holds no library lib*tiny*.so*"));

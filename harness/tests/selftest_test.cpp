@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli_fixture.h"
+#include "record/json.h"
 #include "record/run_folder.h"
 
 namespace assay {
@@ -140,6 +142,35 @@ TEST_F(Selftest, AFaultWhoseWitnessIsBeyondTheMachineIsSaidAndNotCounted) {
   EXPECT_EQ(end.status, 0) << end.output;
   EXPECT_THAT(end.output, HasSubstr("Beyond this machine, and not counted:\n- with_workspace: reduce/bad:"));
   EXPECT_THAT(end.output, HasSubstr("Killed by the smoke tier: 1 of 1"));
+}
+
+// Beside other errands memory may be what it lacked.
+TEST_F(Selftest, WhatEndedAsAnErrorBesideOthersIsAskedOnceMoreAlone) {
+  seed({"last_unwritten", "with_workspace"});
+  std::ifstream in(folder / "faults" / "faults.json");
+  nlohmann::json document = nlohmann::json::parse(in);
+  const std::string large = "reduce/bad:kind=max,n=1000000000000,dtype=f32";
+  document["faults"][0]["witness"] = document["faults"][1]["witness"] = large;
+  std::ofstream(folder / "faults" / "faults.json") << document;
+  EXPECT_EQ(selftest({"--jobs", "2"}).status, 0);
+  for (const char* module : {"with_workspace", "good"}) {
+    const fs::path alone = folder / "run" / (std::string("smoke-") + module + "-alone");
+    const Run asked = read_run(alone);
+    EXPECT_EQ(asked.asked.filter, large);
+    EXPECT_EQ(std::ranges::count(asked.asked.argv, "--beside-others"), 0);
+    ASSERT_EQ(read_records(alone).size(), 1u);
+    // What it says alone is what counts, here as if it had passed and failed.
+    std::vector<Record> records = read_records(alone);
+    records[0].verdict = module == std::string("good") ? Verdict::pass : Verdict::wrong;
+    records[0].checks = {{.check = "accuracy", .outcome = Outcome::fail, .verdict = Verdict::wrong, .detail = "wrong"}};
+    if (module == std::string("good")) records[0].checks[0] = {.check = "accuracy", .outcome = Outcome::pass};
+    std::ofstream(alone / "records.jsonl") << to_json(records[0]).dump() << "\n";
+  }
+  EXPECT_FALSE(fs::exists(folder / "run" / "smoke-last_unwritten-alone"));  // another case kills it
+  const ProgramEnd end = selftest({"--jobs", "2"});
+  EXPECT_EQ(end.status, 1) << end.output;
+  std::ifstream told(folder / "run" / "selftest.json");
+  EXPECT_EQ(nlohmann::json::parse(told).at("faults").at(1).at("witness_checks"), nlohmann::json({"accuracy"}));
 }
 
 TEST_F(Selftest, WhatWasJudgedIsNotJudgedAgain) {

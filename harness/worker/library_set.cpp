@@ -66,7 +66,9 @@ std::string contradiction(const LibrarySet::File& file, std::span<const LoadedLi
       others.push_back(library->path);
     }
   }
-  if (own == nullptr && others.empty()) return file.soname + ": nothing of that name was loaded, not " + path;
+  if (own == nullptr && others.empty()) {
+    return file.part ? "" : file.soname + ": nothing of that name was loaded, not " + path;
+  }
   if (own == nullptr) return file.soname + ": " + joined(others) + " was loaded, not " + path;
   if (!others.empty()) return file.soname + ": a mixture: " + path + " was loaded, and " + joined(others) + " too";
   if (own->build_id != file.build_id) {
@@ -94,7 +96,7 @@ std::vector<LibrarySet::File> files_needed(const std::string& soname, std::span<
       continue;  // the machine's own will do
     }
     const fs::path path = fs::canonical(*folder / name);
-    files.push_back({name, path, version_in_name(path.string()), build_of(path)});
+    files.push_back({name, path, version_in_name(path.string()), build_of(path), false});
     for (std::string& next : needed_by(path)) wanted.push_back(std::move(next));
   }
   return files;
@@ -144,7 +146,8 @@ json to_json(const LibrarySet& set) {
     files.push_back({{"soname", file.soname},
                      {"path", file.path.string()},
                      {"version", file.version},
-                     {"build_id", file.build_id}});
+                     {"build_id", file.build_id},
+                     {"part", file.part}});
   }
   for (const LibrarySet::Package& package : set.packages) {
     packages.push_back({{"name", package.name}, {"sha256", package.sha256}});
@@ -161,8 +164,8 @@ LibrarySet library_set_from_json(const json& value) {
   for (const json& folder : value.at("folders")) set.folders.emplace_back(folder.get<std::string>());
   set.loader = value.at("loader").get<std::string>();
   for (const json& file : value.at("files")) {
-    set.files.push_back(
-        {file.at("soname"), file.at("path").get<std::string>(), file.at("version"), file.at("build_id")});
+    set.files.push_back({file.at("soname"), file.at("path").get<std::string>(), file.at("version"),
+                         file.at("build_id"), file.value("part", false)});
   }
   for (const json& package : value.at("packages")) {
     set.packages.push_back({package.at("name"), package.at("sha256")});

@@ -20,12 +20,14 @@ struct LibrarySet {
   std::vector<std::filesystem::path> folders;      // put first in a worker's library path
   std::filesystem::path loader;                    // the set's own dynamic loader; empty: the system's
   std::map<std::string, std::string> environment;  // of the worker: {"OPENBLAS_CORETYPE", "Haswell"}
-  // Each must be what a worker has loaded after its last case, and no other file of its soname.
+  // Each must be what a worker has loaded after its last case, and no other file of its soname; a part, where anything
+  // of its name is loaded at all.
   struct File {
     std::string soname;
     std::filesystem::path path;  // canonical
     std::string version;         // that in its name (load/elf.h), or empty
     std::string build_id;        // build_of() of load/elf.h
+    bool part = false;           // the library loads it itself when it needs it
   };
   std::vector<File> files;
   // What a kernel's selection must show for the environment to have been heeded: {"isa", "Haswell"}.
