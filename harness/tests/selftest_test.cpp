@@ -155,7 +155,7 @@ TEST_F(Selftest, WhatEndedAsAnErrorBesideOthersIsAskedOnceMoreAlone) {
   EXPECT_EQ(selftest({"--jobs", "2"}).status, 0);
   for (const char* module : {"with_workspace", "good"}) {
     const fs::path alone = folder / "run" / (std::string("smoke-") + module + "-alone");
-    const Run asked = read_run(alone);
+    const assay::Run asked = read_run(alone);
     EXPECT_EQ(asked.asked.filter, large);
     EXPECT_EQ(std::ranges::count(asked.asked.argv, "--beside-others"), 0);
     ASSERT_EQ(read_records(alone).size(), 1u);
