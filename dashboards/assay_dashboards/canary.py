@@ -98,7 +98,7 @@ _SIDE = object_of(
                 "folders": list_of(text),
                 **dict.fromkeys(("environment", "expected"), map_of(text)),
                 "files": list_of(
-                    object_of({**dict.fromkeys(("soname", "path", "version", "build_id"), text), "part": flag}, part=False)
+                    object_of({**dict.fromkeys(("soname", "path", "version", "build_id"), text), "part": flag})
                 ),
                 "packages": list_of(object_of(dict.fromkeys(("name", "sha256"), text))),
             }

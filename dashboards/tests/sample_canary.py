@@ -32,8 +32,14 @@ def repro(what=GEMM):
 
 def side(version, build, **changes):
     files = [
-        {"soname": "libopenblas.so.0", "path": f"/lib/{version}.so", "version": version, "build_id": build},
-        {"soname": "libm.so.6", "path": "/lib/libm.so.6", "version": "6", "build_id": "cc"},
+        {
+            "soname": "libopenblas.so.0",
+            "path": f"/lib/{version}.so",
+            "version": version,
+            "build_id": build,
+            "part": False,
+        },
+        {"soname": "libm.so.6", "path": "/lib/libm.so.6", "version": "6", "build_id": "cc", "part": False},
     ]
     value = {
         "library": "openblas", "version": version, "loader": "", "environment": {}, "expected": {}, "folders": [],

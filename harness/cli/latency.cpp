@@ -15,6 +15,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "core/error.h"
+#include "gate/canary_case.h"
 #include "gate/comparison_start.h"
 #include "gate/pin.h"
 #include "load/elf.h"
@@ -107,6 +108,18 @@ void add_first_calls(ComparedCases& compared) {
   }
 }
 
+// Kernel ids whose algorithm is another under the candidate: their latencies get blocks of their own.
+std::set<std::string> planned_otherwise(const std::vector<Record>& pin, const std::vector<Record>& candidate) {
+  std::map<std::string, const Record*> before;
+  for (const Record& record : pin) before[record.kernel_id] = &record;
+  std::set<std::string> changed;
+  for (const Record& record : candidate) {
+    const auto found = before.find(record.kernel_id);
+    if (found != before.end() && !plan_changes(*found->second, record).empty()) changed.insert(record.kernel_id);
+  }
+  return changed;
+}
+
 // A canary rejects a tail that no calibration is needed to see, where a process has samples enough to show it.
 GatedCase with_tail(GatedCase gated, const ArmCase& one, const CanaryPolicy& policy) {
   Margin& tail = gated.margins[static_cast<size_t>(LatencyMetric::tail)];
@@ -194,9 +207,14 @@ std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryA
   job.meter.start = timing_process(pin.settings, pin.seen);
   job.meter.start_change = timing_process(candidate.settings, candidate.seen);
   const CanaryPolicy& policy = *judged.policy->canary;
-  job.adjust = [&](GatedCase gated, const ArmCase& one) { return with_tail(std::move(gated), one, policy); };
+  job.adjust = [&policy, changed = planned_otherwise(*pin.records, *candidate.records)](GatedCase gated,
+                                                                                        const ArmCase& one) {
+    gated.is_suspect = changed.contains(one.kernel_id);
+    return with_tail(std::move(gated), one, policy);
+  };
   job.out_of_time = [until = std::chrono::steady_clock::now() +
-                             std::chrono::duration<double>(policy.latency_seconds.at(judged.options->tier))] {
+                             std::chrono::duration<double>(
+                                 policy.latency_seconds.at(judged.options->device).at(judged.options->tier))] {
     return std::chrono::steady_clock::now() > until;
   };
   return compare_latencies(std::move(job));

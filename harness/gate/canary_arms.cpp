@@ -39,7 +39,9 @@ std::string alike(const LibrarySet& pin, const LibrarySet& candidate) {
 std::string late_contradiction(const LibrarySet& set, const LibrarySet& other, const Record& record) {
   for (const std::string& late : record.late_libraries) {
     const std::string name = late.substr(0, late.find(' ')), build = late.substr(late.rfind(' ') + 1);
-    const auto is_named = [&](const File& file) { return name == file.soname || name == file.path.filename().string(); };
+    const auto is_named = [&](const File& file) {
+      return name == file.soname || name == file.path.filename().string();
+    };
     const auto is_it = [&](const File& file) { return is_named(file) && build == file.build_id; };
     if (std::ranges::any_of(set.files, is_it)) continue;
     if (std::ranges::any_of(set.files, is_named)) {
@@ -69,8 +71,7 @@ void add_contradictions_of(const CanaryArm& arm, const LibrarySet& other, std::v
 // A system's set names what else is installed; a folder's may not.
 bool are_same_build(const LibrarySet& a, const LibrarySet& b) {
   if (a.files.empty() || b.files.empty() || !are_same(a.files.front(), b.files.front())) return false;
-  const auto& [few, many] =
-      a.files.size() < b.files.size() ? std::tie(a.files, b.files) : std::tie(b.files, a.files);
+  const auto& [few, many] = a.files.size() < b.files.size() ? std::tie(a.files, b.files) : std::tie(b.files, a.files);
   return std::ranges::all_of(few, [&](const File& one) {
     const auto other = std::ranges::find(many, one.soname, &File::soname);
     return other != many.end() && are_same(one, *other);

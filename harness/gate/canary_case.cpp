@@ -53,7 +53,6 @@ double worst_error(const Record& record) {
   return worst;
 }
 
-// What it says of its version is what a canary moves.
 std::map<std::string, std::string> chosen_by(const Record& record) {
   std::map<std::string, std::string> chosen = record.selection;
   chosen.erase("library");
@@ -135,7 +134,7 @@ class Judging {
     const auto before = failures_of(*pin_), now = failures_of(*candidate_), fresh = new_failures(*pin_, *candidate_);
     seen.has_bits = !pin_->output_hash.empty() && !candidate_->output_hash.empty();
     seen.moved = seen.has_bits && pin_->output_hash != candidate_->output_hash;
-    seen.selection = selection_changes(chosen_by(*pin_), chosen_by(*candidate_));
+    seen.selection = plan_changes(*pin_, *candidate_);
     seen.workspace_growth =
         static_cast<int64_t>(candidate_->workspace_bytes) - static_cast<int64_t>(pin_->workspace_bytes);
     if (!fresh.empty()) {
@@ -231,6 +230,10 @@ class Judging {
 
 JudgedCase judge_canary_case(const std::string& kernel_id, const Record* pin, const Record* candidate, double level) {
   return Judging(kernel_id, pin, candidate, level).judge();
+}
+
+std::string plan_changes(const Record& pin, const Record& candidate) {
+  return selection_changes(chosen_by(pin), chosen_by(candidate));
 }
 
 double rms_error(const Record& record) {

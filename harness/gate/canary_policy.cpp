@@ -11,10 +11,14 @@ CanaryPolicy read_canary_policy(TomlTable table) {
   policy.tail = table.positive("tail");
   if (policy.tail >= 1) table.fail("tail", "must be below 1");
   TomlTable seconds = table.table("latency_seconds");
+  seconds.allow({"cpu", "cuda"});
   std::vector<std::string> tiers;
   for (const Tier tier : kTiers) tiers.emplace_back(name_of(tier));
-  seconds.allow(tiers);
-  for (const Tier tier : kTiers) policy.latency_seconds[tier] = seconds.positive(name_of(tier));
+  for (const char* device : {"cpu", "cuda"}) {
+    TomlTable of_device = seconds.table(device);
+    of_device.allow(tiers);
+    for (const Tier tier : kTiers) policy.latency_seconds[device][tier] = of_device.positive(name_of(tier));
+  }
   return policy;
 }
 

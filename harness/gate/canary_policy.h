@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 
 #include "core/op.h"
 #include "gate/toml_file.h"
@@ -10,9 +11,10 @@
 namespace assay {
 
 struct CanaryPolicy {
-  double slower = 0;                       // p50, p90 or first call slower by more, with confidence: 0.25 is 25 %
-  double tail = 0;                         // likewise of the tail mass: 0.02 is 2 points
-  std::map<Tier, double> latency_seconds;  // after which what is undecided stays so
+  double slower = 0;  // p50, p90 or first call slower by more, with confidence: 0.25 is 25 %
+  double tail = 0;    // likewise of the tail mass: 0.02 is 2 points
+  // Of a kind of device, after which what is undecided stays so.
+  std::map<std::string, std::map<Tier, double>, std::less<>> latency_seconds;
 };
 
 CanaryPolicy read_canary_policy(TomlTable table);  // throws UsageError

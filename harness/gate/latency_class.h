@@ -43,6 +43,7 @@ struct GatedCase {
   std::string id, latency_class;
   PerMetric<Margin> margins;
   PerMetric<Variance> priors{};  // of the delta of one block: the class's and the case's own past
+  bool is_suspect = false;       // something else says that it may have moved: no screen passes it
 };
 // One that the calibration does not have, or a class that it does not, gets what is known of the rest.
 GatedCase gated_case(const LatencyPolicy& policy, const LatencyClass& of, const std::string& id);

@@ -216,7 +216,9 @@ void LatencyGate::end_look() {
   };
   for_each_open([&](size_t i, size_t metric, Pair&) { read(i, metric); });
   if (!confirms_) {
-    for_each_open([&](size_t i, size_t metric, Pair& pair) { pass_or_suspect(pair, cases_[i].margins[metric]); });
+    for_each_open([&](size_t i, size_t metric, Pair& pair) {
+      pass_or_suspect(pair, cases_[i].margins[metric], cases_[i].is_suspect);
+    });
   } else {
     const double alpha = budget_ * policy_.spends[look_];
     call(&Pair::suspect, &LatencyReading::p_slower, LatencyOutcome::regress, alpha);
@@ -237,10 +239,11 @@ void LatencyGate::read(size_t c, size_t metric) {
   pair.result.confirmed = confirms_;
 }
 
-void LatencyGate::pass_or_suspect(Pair& pair, const Margin& margin) {
+void LatencyGate::pass_or_suspect(Pair& pair, const Margin& margin, bool is_suspect) {
   const LatencyReading& reading = pair.result.reading;
   pair.hopeful = reading.p_faster < kSuspicion;
-  pair.open = pair.hopeful || pair.earlier > 0 || reading.upper >= margin.margin || reading.p_slower < kSuspicion;
+  pair.open =
+      is_suspect || pair.hopeful || pair.earlier > 0 || reading.upper >= margin.margin || reading.p_slower < kSuspicion;
   pair.suspect = pair.open;
   if (!pair.open) pair.result.outcome = LatencyOutcome::pass;
 }

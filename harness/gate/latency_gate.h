@@ -4,7 +4,8 @@
 //
 // Of every case and metric, a pair, the gate asks how far the change moved it.
 //   Screen    few blocks of all cases. Passed: the moderated t's upper bound is below the pair's margin, and nothing
-//             says (p < 0.05) that it moved by more than the least that counts, in either direction.
+//             says (p < 0.05) that it moved by more than the least that counts, in either direction. A case that the
+//             caller suspects does not pass here.
 //   Confirm   fresh blocks of the cases with a pair that the screen left open, judged after each of the policy's looks:
 //             regress   signed-rank p of "no slower than the least that counts", by Holm over all pairs left open, at
 //                       this look's share of the gate's alpha
@@ -146,7 +147,7 @@ class LatencyGate {
   void count_voids(std::span<const MeasuredCase> block);
   void end_look();
   void read(size_t c, size_t metric);
-  void pass_or_suspect(Pair& pair, const Margin& margin);
+  void pass_or_suspect(Pair& pair, const Margin& margin, bool is_suspect);
   void call(bool Pair::*family, double LatencyReading::*p, LatencyOutcome outcome, double alpha);
   void pass_or_go_on(Pair& pair, const Margin& margin);
   void begin_next_look();

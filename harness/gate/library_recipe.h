@@ -4,8 +4,8 @@
 //   kernels = ["*/openblas"]              op/kernel that compute with it; '*' is any text
 //   soname = "libopenblas.so.0"           the name by which their modules need it
 //   file = "libopenblas*.so*"             what its file is called, in a package or a folder
-//   parts = "libcudnn_*.so.*"             may be left out: files beside it that the library loads itself when it needs them
-//   symbol_prefix = "scipy_"              may be left out: before the name of each function that the modules call
+//   parts = "libcudnn_*.so.*"             may be left out: files beside it that the library loads itself when it needs
+//   them symbol_prefix = "scipy_"              may be left out: before the name of each function that the modules call
 //   [[source]]                            at least one; of two that give the same version the first is taken
 //   kind = "system"                       what is installed: the build's library path, then the loader's
 //   kind = "debian"                       a distribution's suites, through apt

@@ -56,7 +56,7 @@ constexpr std::array kCheckRows{
     CheckRow{"same-queue", Verdict::nondeterministic,
              "a stream that is held back until launch has returned gives the same bytes"},
     CheckRow{"same-graph", Verdict::nondeterministic, "a replayed graph gives the same bytes"},
-    CheckRow{"same-load", Verdict::nondeterministic, "other work running beside it gives the same bytes"},
+    CheckRow{"same-load", Verdict::nondeterministic, "other work beside it, other callers of the kernel among it, gives the same bytes"},
     CheckRow{"same-padding", Verdict::nondeterministic, "another leading dimension gives the same bytes"},
     CheckRow{"same-batch", Verdict::nondeterministic, "the first row or batch entry alone gives the same bytes"},
     CheckRow{"sensitivity", Verdict::wrong, "perturbing each argument changes the output"},

@@ -101,7 +101,8 @@ TEST_F(CanaryArms, AnotherBuildThatCameLaterIsTold) {
   pin.set.files[0].path = "/a/libx-0.so";  // each version's file is called otherwise
   pin.loaded[0].path = "/a/libx-0.so";
   records[0].late_libraries = {"libx-0.so aa"};
-  EXPECT_THAT(lines(), ElementsAre(HasSubstr("candidate: " + records[0].kernel_id + ": loaded the other side's libx-0")));
+  EXPECT_THAT(lines(),
+              ElementsAre(HasSubstr("candidate: " + records[0].kernel_id + ": loaded the other side's libx-0")));
 }
 
 TEST_F(CanaryArms, AFileWithoutABuildIdIsTheSameByAllThatIsLoadedOfIt) {
@@ -109,8 +110,8 @@ TEST_F(CanaryArms, AFileWithoutABuildIdIsTheSameByAllThatIsLoadedOfIt) {
   const auto library = [&](const std::string& name, const std::string& text) {
     const std::filesystem::path file = scratch.path / name;
     write_text(scratch.path / "source.c", text);
-    const ProgramEnd end = run_program({"cc", "-shared", "-fPIC", "-Wl,--build-id=none", "-o", file.string(),
-                                        (scratch.path / "source.c").string()});
+    const ProgramEnd end = run_program(
+        {"cc", "-shared", "-fPIC", "-Wl,--build-id=none", "-o", file.string(), (scratch.path / "source.c").string()});
     EXPECT_EQ(end.status, 0) << end.output;
     LibrarySet set = set_of(name, scratch.path.string(), build_of(file));
     set.files[0].path = file;

@@ -85,9 +85,13 @@ sentinel = 0.02
 [canary]
 slower = 0.25
 tail = 0.02
-[canary.latency_seconds]
+[canary.latency_seconds.cpu]
 smoke = 60
 ci = 600
+nightly = 3600
+[canary.latency_seconds.cuda]
+smoke = 60
+ci = 300
 nightly = 3600
 [[known_issue]]
 kernel = "gemm/simd:*"
@@ -212,7 +216,8 @@ TEST_F(Files, ACanarysNumbersRead) {
   ASSERT_TRUE(canary);
   EXPECT_EQ(canary->slower, 0.25);
   EXPECT_EQ(canary->tail, 0.02);
-  EXPECT_EQ(canary->latency_seconds.at(Tier::ci), 600);
+  EXPECT_EQ(canary->latency_seconds.at("cpu").at(Tier::ci), 600);
+  EXPECT_EQ(canary->latency_seconds.at("cuda").at(Tier::ci), 300);
   const size_t begin = kPolicy.find("[canary]"), end = kPolicy.find("[[known_issue]]");
   write("policy.toml", kPolicy.substr(0, begin) + kPolicy.substr(end));
   EXPECT_FALSE(read_policy(folder).canary) << "a policy older than canaries";
@@ -223,8 +228,10 @@ TEST_F(Files, ACanarysNumbersAreReadStrictly) {
   EXPECT_THAT(refusal_with("slower = 0.25", ""), HasSubstr("canary.slower: is missing"));
   EXPECT_THAT(refusal_with("tail = 0.02", "tail = 2"), HasSubstr("canary.tail: must be below 1"));
   EXPECT_THAT(refusal_with("tail = 0.02", "tails = 0.02"), HasSubstr("canary.tails: is not known here"));
-  EXPECT_THAT(refusal_with("ci = 600", ""), HasSubstr("canary.latency_seconds.ci: is missing"));
-  EXPECT_THAT(refusal_with("ci = 600", "weekly = 600"), HasSubstr("canary.latency_seconds.weekly: is not known here"));
+  EXPECT_THAT(refusal_with("latency_seconds.cuda", "latency_seconds.tpu"),
+              HasSubstr("latency_seconds.tpu: is not known"));
+  EXPECT_THAT(refusal_with("ci = 600", ""), HasSubstr("canary.latency_seconds.cpu.ci: is missing"));
+  EXPECT_THAT(refusal_with("ci = 600", "weekly = 600"), HasSubstr("canary.latency_seconds.cpu.weekly: is not known"));
 }
 
 TEST_F(Files, TheLatencyGatesNumbersAreReadStrictly) {

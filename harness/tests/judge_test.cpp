@@ -70,6 +70,9 @@ constexpr Row kRows[] = {
     Row{"read_output", Verdict::wrong, "accuracy"},
     Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
     Row{"load_dependent", Verdict::nondeterministic, "same-load", kZeros},
+    Row{"callers_dependent", Verdict::nondeterministic, "same-load: beside others who call the kernel", kZeros},
+    Row{"shared_scratch", Verdict::wrong, "beside others who call the kernel"},
+    Row{"one_at_a_time", Verdict::crashed, "in use"},
     Row{"interrupted", Verdict::nondeterministic, " became ", kZeros},  // same-load, or else same-crowd
     Row{"thread_dependent", Verdict::nondeterministic, "same-threads", kZeros},
     Row{"content_dependent", Verdict::nondeterministic, "same-content", kZeros},

@@ -112,6 +112,17 @@ TEST(LatencyGate, WhatIsSlowerIsCalledOnFreshBlocksAndTheOthersAreNotMeasuredFur
   EXPECT_THAT(driver.gate.ledger().regressed, ElementsAre(LatencyPair{"slow", LatencyMetric::p50}));
 }
 
+TEST(LatencyGate, WhatTheCallerSuspectsPassesOnFreshBlocksAlone) {
+  GatedCase suspect = gated("a");
+  suspect.is_suspect = true;
+  Driver driver({suspect, gated("b")});
+  const LatencyResult result = driver.run(all_around(0));
+  for (const CaseResult& c : result.cases) EXPECT_EQ(c.pairs[kP50].outcome, LatencyOutcome::pass);
+  EXPECT_TRUE(result.cases[0].pairs[kP50].confirmed);
+  EXPECT_FALSE(result.cases[1].pairs[kP50].confirmed);
+  EXPECT_GT(result.cases[0].blocks, result.cases[1].blocks);
+}
+
 // The blocks that raised the suspicion are no part of the evidence: what was slow in the screen alone passes.
 TEST(LatencyGate, WhatWasSlowInTheScreenAlonePasses) {
   Driver driver({gated("a")});

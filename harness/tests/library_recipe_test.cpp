@@ -32,9 +32,10 @@ class LibraryRecipeTest : public testing::Test {
 };
 
 TEST_F(LibraryRecipeTest, SaysWhereALibraryComesFrom) {
-  const LibraryRecipe recipe = read(kTop + "symbol_prefix = 'my_'\nparts = 'libtiny_*.so.0'\n" + kDebian + "needs = ['libc6']\n" +
-                                    "[[source]]\nkind = 'wheel'\nproject = 'tiny'\nleft_out = 'another interface'\n" +
-                                    kSets + "shown = ['A', 'B']\n");
+  const LibraryRecipe recipe =
+      read(kTop + "symbol_prefix = 'my_'\nparts = 'libtiny_*.so.0'\n" + kDebian + "needs = ['libc6']\n" +
+           "[[source]]\nkind = 'wheel'\nproject = 'tiny'\nleft_out = 'another interface'\n" + kSets +
+           "shown = ['A', 'B']\n");
   EXPECT_EQ(recipe.name, "tiny");
   EXPECT_EQ(recipe.soname, "libtiny.so.0");
   EXPECT_EQ(recipe.symbol_prefix, "my_");

@@ -53,8 +53,8 @@ class FakeDevice : public WorkerDevice {
 const char* nothing(void*) { return nullptr; }
 
 TEST(Manner, EachHasItsWord) {
-  for (const Manner manner :
-       {Manner::plain, Manner::held_up, Manner::other_stream, Manner::beside_load, Manner::replayed, Manner::blocked}) {
+  for (const Manner manner : {Manner::plain, Manner::held_up, Manner::beside_callers, Manner::other_stream,
+                              Manner::beside_load, Manner::replayed, Manner::blocked}) {
     EXPECT_EQ(manner_named(name_of(manner)), manner);
   }
   EXPECT_THROW(manner_named("upside_down"), Error);

@@ -17,6 +17,9 @@ namespace {
 
 constexpr int kRepeats = 20;  // launches whose bytes are compared with the first
 constexpr int kLoadedLaunches = 5, kLoadedLaunchesAlone = 2;
+constexpr int kCalledLaunches = 4;
+constexpr uint64_t kMostOfCallers = 64 << 20;  // bytes of a case: each caller has memory of its own
+constexpr const char* kBesideCallers = "beside others who call the kernel";
 // Threads beyond one a core are stopped at any instruction while others go on: races show that a team in step hides.
 constexpr int kMostCrowding = 16;
 constexpr int kCrowdedLaunches = 20;
@@ -74,6 +77,7 @@ class Examination : public Steps {
       sensitivity();
       row_independence();
       scaling();
+      beside_callers();
     } else {  // a difference would prove nothing
       for (const char* check : {"sensitivity", "row-independence", "scaling"}) {
         sheet_.set(check, Outcome::not_applicable, "repeated launches differ already");
@@ -204,6 +208,19 @@ class Examination : public Steps {
     const Load load(on_device ? 0 : court_.settings->threads);  // what is queued on a device meets work queued there
     for (Series series(several ? kLoadedLaunches : kLoadedLaunchesAlone); series.goes_on();) {
       compare("same-load", launch(trial, Poison::second, manner), ASSAY_SAME_LOAD, "beside other work");
+    }
+  }
+
+  // As a server's threads do. Nobody is asked who has failed already: what it keeps or writes may be theirs.
+  void beside_callers() {
+    if (has_streams(device()) || sheet_.failed() || trial_->layout().total > kMostOfCallers) return;
+    Trial& trial = once_more(seed());
+    for (Series series(kCalledLaunches); series.goes_on();) {
+      compare("same-load", launch(trial, Poison::second, Manner::beside_callers), ASSAY_SAME_LOAD, kBesideCallers);
+      if (!trial.cost().callers_differ) continue;
+      const bool promised = contract_.promised(ASSAY_SAME_LOAD);
+      sheet_.set("same-load", promised ? Outcome::fail : Outcome::not_applicable,
+                 (promised ? "" : std::string(kVaries)) + kBesideCallers + ": in the bytes of another of them");
     }
   }
 

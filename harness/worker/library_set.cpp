@@ -164,8 +164,8 @@ LibrarySet library_set_from_json(const json& value) {
   for (const json& folder : value.at("folders")) set.folders.emplace_back(folder.get<std::string>());
   set.loader = value.at("loader").get<std::string>();
   for (const json& file : value.at("files")) {
-    set.files.push_back({file.at("soname"), file.at("path").get<std::string>(), file.at("version"),
-                         file.at("build_id"), file.value("part", false)});
+    set.files.push_back({file.at("soname"), file.at("path").get<std::string>(), file.at("version"), file.at("build_id"),
+                         file.value("part", false)});
   }
   for (const json& package : value.at("packages")) {
     set.packages.push_back({package.at("name"), package.at("sha256")});

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 6> kNames{"plain",       "held_up",  "other_stream",
+constexpr std::array<std::string_view, 7> kNames{"plain",       "held_up",  "beside_callers", "other_stream",
                                                  "beside_load", "replayed", "blocked"};
 
 json to_json(const Captured& captured) {

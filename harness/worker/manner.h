@@ -12,11 +12,12 @@ namespace assay {
 
 enum class Manner {
   plain,
-  held_up,       // its threads are stopped at odd moments (hold_ups.h)
-  other_stream,  // on a stream of its own
-  beside_load,   // while other work runs on the device
-  replayed,      // captured into a graph, which is replayed
-  blocked,       // on a stream that is held back: what is queued in order cannot begin before finish_blocked()
+  held_up,         // its threads are stopped at odd moments (hold_ups.h)
+  beside_callers,  // while others call the kernel too (callers.h)
+  other_stream,    // on a stream of its own
+  beside_load,     // while other work runs on the device
+  replayed,        // captured into a graph, which is replayed
+  blocked,         // on a stream that is held back: what is queued in order cannot begin before finish_blocked()
 };
 std::string_view name_of(Manner manner);
 Manner manner_named(std::string_view name);  // throws Error

@@ -290,6 +290,7 @@ Outputs Trial::launch(Poison poison, Manner manner) {
   }
   cost_ = {answer.value("others_us", std::numeric_limits<double>::infinity()), answer.at("counted"),
            answer.at("allocations"), answer.at("outstanding"), answer.at("device_growth")};
+  if (manner == Manner::beside_callers) cost_.callers_differ = answer.at("callers_differ");
   if (manner == Manner::replayed) cost_.graph = answer.at("graph");
   if (manner == Manner::blocked) {
     cost_.waited = answer.at("waited");

@@ -24,11 +24,12 @@ struct LaunchCost {
   double others_us = 0;  // processor time of the worker's other threads; unlimited where that is not known
   bool counted = false;  // whether allocations are known
   int64_t allocations = 0;
-  int64_t outstanding = 0;    // bytes of heap the worker holds
-  int64_t device_growth = 0;  // of a plain launch: bytes of the device's memory in use after it, less those before it
-  bool waited = false;        // blocked: it did not return before its stream was let go
-  std::string touched;        // blocked: a tensor that changed all the same
-  nlohmann::json graph;       // replayed
+  int64_t outstanding = 0;      // bytes of heap the worker holds
+  int64_t device_growth = 0;    // of a plain launch: bytes of the device's memory in use after it, less those before it
+  bool callers_differ = false;  // beside_callers: one of the others had other bytes than in its own first launch
+  bool waited = false;          // blocked: it did not return before its stream was let go
+  std::string touched;          // blocked: a tensor that changed all the same
+  nlohmann::json graph;         // replayed
 };
 
 // The plan itself breaks the contract.

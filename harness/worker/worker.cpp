@@ -8,6 +8,8 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "core/error.h"
 #include "device/worker_device.h"
@@ -15,6 +17,7 @@
 #include "measure/sentinel.h"
 #include "record/json.h"
 #include "worker/allocations.h"
+#include "worker/callers.h"
 #include "worker/channel.h"
 #include "worker/fault.h"
 #include "worker/manner.h"
@@ -25,6 +28,8 @@ namespace assay {
 namespace {
 
 using nlohmann::json;
+
+constexpr int kCallers = 2;  // of a kernel, beside the one whose launch is judged
 
 double microseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
@@ -77,7 +82,8 @@ class Created {
 // One plan of a kernel, which outlives it.
 class Planned {
  public:
-  explicit Planned(const Created& created) : kernel_(&created.kernel()), state_(created.state()) {}
+  Planned(const Created& created, json call)
+      : kernel_(&created.kernel()), state_(created.state()), call_(std::move(call)) {}
   ~Planned() {
     if (plan_ != nullptr) kernel_->release(state_, plan_);
   }
@@ -87,11 +93,13 @@ class Planned {
   const char* prepare(const assay_call& call) { return kernel_->prepare(state_, &call, &plan_); }
   const void* plan() const { return plan_; }
   const assay_kernel& kernel() const { return *kernel_; }
+  const json& call() const { return call_; }
   const char* launch(void* stream, void* const* pointers) const { return kernel_->launch(plan_, stream, pointers); }
 
  private:
   const assay_kernel* kernel_;
   void* state_;
+  json call_;
   void* plan_ = nullptr;
 };
 
@@ -176,13 +184,13 @@ class Worker {
   }
 
   json map(const json& message) {
-    const std::vector<Region> regions = regions_from_json(message.at("regions"));
-    pointers_ = device().map(regions);
+    regions_ = regions_from_json(message.at("regions"));
+    pointers_ = device().map(regions_);
     std::vector<MappedBuffer> buffers;
-    for (size_t i = 0; i < regions.size(); ++i) {
+    for (size_t i = 0; i < regions_.size(); ++i) {
       if (pointers_[i] == nullptr) continue;
-      const uint64_t begin = reinterpret_cast<uint64_t>(pointers_[i]) + (regions[i].first - regions[i].base);
-      buffers.push_back({begin, begin + regions[i].bytes});
+      const uint64_t begin = reinterpret_cast<uint64_t>(pointers_[i]) + (regions_[i].first - regions_[i].base);
+      buffers.push_back({begin, begin + regions_[i].bytes});
     }
     watch_buffers(buffers);
     return {{"ok", true}};
@@ -204,7 +212,7 @@ class Worker {
     const auto start = std::chrono::steady_clock::now();
     const Created& created = this->created(*kernel);
     if (!created.unavailable().empty()) return {{"unavailable", created.unavailable()}};
-    auto planned = std::make_unique<Planned>(created);
+    auto planned = std::make_unique<Planned>(created, message.at("call"));
     const char* refusal = planned->prepare(call.get());
     const double prepare_us = microseconds_since(start);
     if (refusal != nullptr) return {{"refused", refusal}};
@@ -241,6 +249,10 @@ class Worker {
     // Between launches other processes take memory, so what a thread of the kernel takes then is not counted either.
     const bool looks = manner == Manner::plain;
     const int64_t in_use = looks ? device().memory_in_use() : 0;
+    std::optional<Callers> callers;
+    if (manner == Manner::beside_callers) {
+      callers.emplace(plan.kernel(), device().id(), plan.call(), regions_, pointers_, kCallers);
+    }
     json answer = launch_in(manner, device(), held_, [&](void* stream) {
       before = allocations();
       const Others others;
@@ -249,6 +261,11 @@ class Worker {
       after = allocations();
       return error;
     });
+    if (callers) {
+      callers->end();
+      if (!callers->error().empty()) answer = {{"failed", "of another caller at the same time: " + callers->error()}};
+      answer["callers_differ"] = callers->differ();
+    }
     answer["others_us"] = others_us;
     answer["counted"] = after.counted;
     answer["allocations"] = after.calls - before.calls;
@@ -291,7 +308,8 @@ class Worker {
   std::map<int, std::unique_ptr<Planned>> plans_;
   std::unique_ptr<WorkerDevice> device_;
   bool under_a_tool_ = false;
-  std::vector<void*> pointers_;
+  std::vector<Region> regions_;
+  std::vector<void*> pointers_;       // of regions_
   std::unique_ptr<HeldStream> held_;  // while a blocked launch waits for its end
 };
 

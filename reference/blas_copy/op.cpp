@@ -1,4 +1,5 @@
-// The BLAS copy y := x: bits are moved, the signs of zeros with them.
+// The BLAS copy y := x: bits are moved, the signs of zeros with them. A NaN must arrive as a NaN: the reference moves
+// it as a number (3.12, dcopy.f), by which its payload may change.
 #include "reference/blas.h"
 #include "reference/math/caps.h"
 

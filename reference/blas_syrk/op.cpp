@@ -15,7 +15,7 @@ using namespace blas;
 constexpr size_t kA = 0, kC = 1;
 
 // C is part of the output beyond its triangle, whose content must stay, so that it is filled even where beta is 0: with
-// NaN, which shows when it is read.
+// NaN, which shows when it is read. That the other triangle stays shows where beta is not 0.
 FillSpec fill_of_c(const Case& c, FillSpec fill) {
   if (scalar_of(c, "beta").is_zero()) return {.generator = "ones", .scale = std::numeric_limits<double>::quiet_NaN()};
   return fill;
@@ -71,8 +71,9 @@ class SyrkOp final : public ProductOp {
     const int64_t outputs = c.integer("n") * c.integer("n");
     std::vector<Sensitivity> all;
     if (!scalar_of(c, "alpha").is_zero() && c.integer("k") > 0) all = changes(c, outputs, {"alpha"}, {"a"});
+    // Not to c: its other triangle is part of the output as it is, so that any change of c shows, whatever was read.
     if (!scalar_of(c, "beta").is_zero()) {
-      for (Sensitivity& s : changes(c, outputs, {"beta"}, {"c"})) all.push_back(std::move(s));
+      for (Sensitivity& s : changes(c, outputs, {"beta"}, {})) all.push_back(std::move(s));
     }
     return all;
   }

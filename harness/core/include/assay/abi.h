@@ -91,7 +91,7 @@ enum {
   ASSAY_SAME_BATCH = 1u << 4,     /* a row (or batch entry) alone or among others */
   ASSAY_SAME_PADDING = 1u << 5,   /* another leading dimension */
   ASSAY_SAME_STREAM = 1u << 6,    /* another CUDA stream, or a replayed graph; not asked of a CPU kernel */
-  ASSAY_SAME_LOAD = 1u << 7       /* other work running beside it */
+  ASSAY_SAME_LOAD = 1u << 7       /* other work running beside it, other states of the kernel among it */
 };
 
 enum {                     /* unit in which products are summed */
