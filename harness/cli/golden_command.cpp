@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/job.h"
@@ -99,6 +101,28 @@ Extent extent_of(const Run& run) {
   return whole ? Extent::complete : Extent::partial;
 }
 
+// Of observed goldens, the lines of cases that the tier nightly has and ci has not: a ci gate was not asked about them.
+Keys of_nightly_alone(const Options& options) {
+  const OpRegistry ops = make_op_registry();
+  std::set<std::string> nightly, ci;
+  for (const auto& op : ops.all()) {
+    for (const auto& [tier, ids] : {std::pair(Tier::nightly, &nightly), std::pair(Tier::ci, &ci)}) {
+      for (const Case& c : op->cases(tier)) ids->insert(c.id());
+      for (const Case& c : op->device_cases(tier)) ids->insert(c.id());
+    }
+  }
+  for (const BenchCase& one : read_bench(source_root(options) / "ci" / "policy", ops)) {
+    const auto has = [&](Tier tier) { return std::find(one.tiers.begin(), one.tiers.end(), tier) != one.tiers.end(); };
+    if (has(Tier::nightly)) nightly.insert(one.c.id());
+    if (has(Tier::ci)) ci.insert(one.c.id());
+  }
+  for (const std::string& id : ci) nightly.erase(id);
+  return [nightly](const std::string& kernel_id) {
+    const size_t slash = kernel_id.find('/'), colon = kernel_id.find(':');
+    return colon != std::string::npos && nightly.contains(kernel_id.substr(0, slash) + kernel_id.substr(colon));
+  };
+}
+
 // A finished run whose records are not those it told of has lost some: what is left must not pass for all.
 void require_whole(const std::filesystem::path& folder, const Run& run, const std::vector<Record>& records) {
   const std::string file = (folder / "records.jsonl").string();
@@ -186,12 +210,13 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
   if (platforms.empty()) throw UsageError(options.run_folder.string() + ": nothing in it can be approved");
   const std::string left_out = not_passed_text(records);
   if (!left_out.empty()) fmt::print("{}\n", left_out);
+  const Keys beyond = of_nightly_alone(options);
   std::vector<GoldenChange> changes;
   for (const auto& [key, of_platform] : by_platform(platforms)) {
     const std::vector<Record> theirs = records_of(records, of_platform.kernels);
     if (theirs.empty()) continue;  // kernels of another device than the run's
-    for (GoldenChange& change :
-         plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs), extent, unpinned)) {
+    for (GoldenChange& change : plan_observed_update(folder / "observed", of_platform.platform, observed_from(theirs),
+                                                     extent, unpinned, beyond)) {
       changes.push_back(std::move(change));
     }
     std::vector<Fingerprint> of_kernels = fingerprints;

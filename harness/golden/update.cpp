@@ -35,8 +35,22 @@ std::string mark_of(const GoldenFile& before, const GoldenFile& of_run, const Go
   return some_stay || !unpinned.empty() ? unpinned_mark(before) : "";
 }
 
+Keys stays_in(Extent extent, const Keys& beyond) {
+  if (extent == Extent::partial) return [](const std::string&) { return true; };
+  return beyond ? beyond : [](const std::string&) { return false; };
+}
+
+// The lines of `before` of which a run said nothing, and which stay.
+void keep_lines(const GoldenFile& before, const Keys& stays, GoldenFile& after) {
+  for (const auto& line : before.lines) {
+    if (stays(line.first)) after.lines.insert(line);
+  }
+}
+
 std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::string, GoldenFile>& computed,
-                               const std::string& kind, Extent extent, const std::string& unpinned = "") {
+                               const std::string& kind, Extent extent, const std::string& unpinned = "",
+                               const Keys& beyond = nullptr) {
+  const Keys stays = stays_in(extent, beyond);
   std::vector<GoldenChange> changes;
   std::set<fs::path> existing = files_in(folder);
   for (const auto& [op, file] : computed) {
@@ -49,27 +63,31 @@ std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::strin
         throw UsageError(change.path.string() +
                          ": made by another oracle version or platform; update without a filter");
       }
-      change.after.lines.insert(change.before.lines.begin(), change.before.lines.end());
     }
+    keep_lines(change.before, stays, change.after);
     if (change.after.lines.empty() && change.is_new) continue;
     mark_unpinned(change.after, mark_of(change.before, file, change.after, unpinned));
     if (!(change.before == change.after)) changes.push_back(std::move(change));
   }
   if (extent == Extent::complete) {
     for (const fs::path& path : existing) {
-      changes.push_back({.path = path, .before = read_golden_file(path, kind), .after = {.kind = kind}});
+      const GoldenFile before = read_golden_file(path, kind);
+      GoldenFile after{.kind = kind};
+      keep_lines(before, stays, after);
+      if (!after.lines.empty()) after.facts = before.facts;
+      if (!(before == after)) changes.push_back({.path = path, .before = before, .after = after});
     }
   }
   return changes;
 }
 
 // `observed` with the late libraries that the lines of `path` which stay were approved with.
-ObservedFile beside_what_stays(const fs::path& path, const ObservedFile& observed) {
+ObservedFile beside_what_stays(const fs::path& path, const ObservedFile& observed, const Keys& stays) {
   if (!fs::exists(path)) return observed;
   ObservedFile merged = observed;
   const ObservedFile before = observed_file_from(read_golden_file(path, "observed"), path.string());
   for (const auto& [key, unused] : before.lines) {
-    if (observed.lines.contains(key)) continue;
+    if (observed.lines.contains(key) || !stays(key)) continue;
     const std::string kernel = key.substr(0, key.find(':'));
     const auto old = before.late.find(kernel), now = observed.late.find(kernel);
     if (now != observed.late.end()) {
@@ -103,14 +121,14 @@ std::vector<GoldenChange> plan_truth_update(const fs::path& folder, const std::m
 
 std::vector<GoldenChange> plan_observed_update(const fs::path& folder, const Platform& platform,
                                                const std::map<std::string, ObservedFile>& computed, Extent extent,
-                                               const std::string& unpinned) {
+                                               const std::string& unpinned, const Keys& beyond) {
   const fs::path place = folder / platform.key();
+  const Keys stays = stays_in(extent, beyond);
   std::map<std::string, GoldenFile> files;
   for (const auto& [op, observed] : computed) {
-    const bool all_is_new = extent == Extent::complete;
-    files[op] = to_golden_file(all_is_new ? observed : beside_what_stays(place / (op + ".txt"), observed), platform);
+    files[op] = to_golden_file(beside_what_stays(place / (op + ".txt"), observed, stays), platform);
   }
-  return plan(place, files, "observed", extent, unpinned);
+  return plan(place, files, "observed", extent, unpinned, beyond);
 }
 
 std::vector<GoldenChange> plan_fingerprint_update(const fs::path& folder, const Platform& platform,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ enum class Extent {
   complete,  // what was computed is all there is: other lines, and files of other ops, are removed
   partial,   // a filter was used: other lines stay
 };
+using Keys = std::function<bool(const std::string& key)>;  // of lines
 
 // One change a file that would differ. Facts (oracle version, libraries) are those of the new file. A partial change of
 // facts throws UsageError: the lines that stay would be mislabelled.
@@ -33,11 +35,11 @@ std::vector<GoldenChange> plan_truth_update(const std::filesystem::path& folder,
                                             const std::map<std::string, TruthFile>& computed, Extent extent);
 // Late libraries are an exception: those that the lines which stay were approved with stay too, where there are no
 // others. For observed goldens `complete` takes away what was approved of a kernel that fails now: use it to tidy up
-// only. `unpinned`, where it is not empty, marks every file in which a line is new or another; the mark goes when a run
-// without one has all of its lines.
+// only. Lines that are `beyond` what the run was asked stay all the same. `unpinned`, where it is not empty, marks
+// every file in which a line is new or another; the mark goes when a run without one has all of its lines.
 std::vector<GoldenChange> plan_observed_update(const std::filesystem::path& folder, const Platform& platform,
                                                const std::map<std::string, ObservedFile>& computed, Extent extent,
-                                               const std::string& unpinned = "");
+                                               const std::string& unpinned = "", const Keys& beyond = nullptr);
 
 // Fingerprints of one platform's kernels, in folder/fingerprint, likewise.
 std::vector<GoldenChange> plan_fingerprint_update(const std::filesystem::path& folder, const Platform& platform,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <fstream>
+#include <set>
 
 #include "core/error.h"
 #include "golden/apply.h"
@@ -14,6 +15,7 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr uint32_t kPromised = ASSAY_SAME_RUN | ASSAY_SAME_RESTART;
@@ -274,6 +276,33 @@ TEST_F(Goldens, LinesOfAnUnpinnedRunMarkTheirFileUntilAnotherRunHasThemAll) {
   EXPECT_EQ(approved({record(), other}, Extent::partial, ""), "");
   EXPECT_EQ(approved({moved}, Extent::partial, "no pin"), "no pin") << "another line";
   EXPECT_EQ(approved({record()}, Extent::complete, ""), "");
+}
+
+// A whole ci gate is not asked about the nightly tier's cases.
+TEST_F(Goldens, WhatARunWasNotAskedAboutStays) {
+  const Record nightly = record("gemm/simd:m=4,dtype=f32,seeds=8"), gone = record("gemm/simd:m=5,dtype=f32,seeds=8");
+  Record elsewhere = record("softmax/simd:rows=4");
+  elsewhere.op = "softmax";
+  approve({record(), nightly, gone, elsewhere});
+  const auto updated = [&](const std::set<std::string>& beyond) {
+    apply_changes(
+        plan_observed_update(folder_ / "observed", platform(), observed_from(std::vector{record()}), Extent::complete,
+                             "", [&](const std::string& key) { return beyond.contains(key); }),
+        false);
+    std::set<std::string> keys;
+    for (const char* op : {"gemm", "softmax"}) {
+      const fs::path file = folder_ / "observed" / platform().key() / (std::string(op) + ".txt");
+      if (!fs::exists(file)) continue;
+      const GoldenFile read = read_golden_file(file, "observed");
+      EXPECT_EQ(platform_facts(read), platform().facts()) << op;
+      for (const auto& [key, unused] : read.lines) keys.insert(key);
+    }
+    return keys;
+  };
+  EXPECT_THAT(updated({nightly.kernel_id, elsewhere.kernel_id}),
+              ElementsAre(record().kernel_id, nightly.kernel_id, elsewhere.kernel_id));
+  EXPECT_THAT(updated({nightly.kernel_id}), ElementsAre(record().kernel_id, nightly.kernel_id));
+  EXPECT_THAT(updated({}), ElementsAre(record().kernel_id));
 }
 
 TEST_F(Goldens, ALibraryThatOneKernelBeginsToUseMovesNoOther) {
