@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "gate/record_libraries.h"
 #include "record/json.h"
@@ -31,12 +32,16 @@ std::string repro_of_any(std::span<const Record> records) {
 // All that a side had loaded under a name of its set's files, its own or not; the side's run.json has what else it had.
 // A record tells the build of what came late, and no folder.
 std::vector<LoadedLibrary> loaded_by_name(const CanaryArm& arm) {
-  std::vector<LoadedLibrary> loaded = named_in(arm.set, arm.loaded);
+  std::map<std::pair<std::string, std::string>, LoadedLibrary> told;  // by path and build: names are read from files
   for (const Record& record : arm.records) {
-    for (const LoadedLibrary& late : named_in(arm.set, libraries_of(record, {}))) {
-      const auto is_known = [&](const LoadedLibrary& one) { return one.build_id == late.build_id; };
-      if (std::ranges::none_of(loaded, is_known)) loaded.push_back(late);
-    }
+    for (const LoadedLibrary& late : libraries_of(record, {})) told.try_emplace({late.path, late.build_id}, late);
+  }
+  std::vector<LoadedLibrary> late;
+  for (const auto& [unused, library] : told) late.push_back(library);
+  std::vector<LoadedLibrary> loaded = named_in(arm.set, arm.loaded);
+  for (const LoadedLibrary& library : named_in(arm.set, late)) {
+    const auto is_known = [&](const LoadedLibrary& one) { return one.build_id == library.build_id; };
+    if (std::ranges::none_of(loaded, is_known)) loaded.push_back(library);
   }
   return loaded;
 }

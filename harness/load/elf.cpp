@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <regex>
@@ -19,9 +18,14 @@ namespace {
 class Elf {
  public:
   static std::optional<Elf> read(const std::filesystem::path& path) {
+    std::error_code error;
+    const uintmax_t size = std::filesystem::file_size(path, error);
     std::ifstream in(path, std::ios::binary);
+    if (error || !in) return std::nullopt;
     Elf elf;
-    elf.bytes_.assign(std::istreambuf_iterator<char>(in), {});
+    elf.bytes_.resize(size);
+    in.read(elf.bytes_.data(), static_cast<std::streamsize>(size));
+    elf.bytes_.resize(static_cast<size_t>(in.gcount()));
     const auto header = elf.at<Elf64_Ehdr>(0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) return std::nullopt;
