@@ -134,6 +134,18 @@ GatedCase with_tail(GatedCase gated, const ArmCase& one, const CanaryPolicy& pol
   return gated;
 }
 
+// Where nobody has calibrated the machine nothing tells which changes it shows: a canary then excludes those that would
+// reject, and holds whatever is slower beyond doubt, however little.
+GatedCase with_canary_margins(GatedCase gated, const CanaryPolicy& policy) {
+  for (const LatencyMetric metric : {LatencyMetric::p50, LatencyMetric::p90}) {
+    Margin& margin = gated.margins[static_cast<size_t>(metric)];
+    margin.unproven = !margin.gates;
+    margin.gates = true;
+    margin.margin = delta_of(metric, policy.slower);
+  }
+  return gated;
+}
+
 ComparisonJob job_of(const Judged& judged, ComparedCases compared, const ComparisonStart& start) {
   if (!judged.policy->latency) {
     throw UsageError((judged.policy->folder / "policy.toml").string() +
@@ -207,9 +219,10 @@ std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryA
   job.meter.start = timing_process(pin.settings, pin.seen);
   job.meter.start_change = timing_process(candidate.settings, candidate.seen);
   const CanaryPolicy& policy = *judged.policy->canary;
-  job.adjust = [&policy, changed = planned_otherwise(*pin.records, *candidate.records)](GatedCase gated,
-                                                                                        const ArmCase& one) {
+  job.adjust = [&policy, classes = job.classes, changed = planned_otherwise(*pin.records, *candidate.records)](
+                   GatedCase gated, const ArmCase& one) {
     gated.is_suspect = changed.contains(one.kernel_id);
+    if (!classes.contains(one.latency_class)) gated = with_canary_margins(std::move(gated), policy);
     return with_tail(std::move(gated), one, policy);
   };
   job.out_of_time = [until = std::chrono::steady_clock::now() +

@@ -72,6 +72,8 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
   };
   if (!latency.invalid.empty()) add(CanaryVerdict::invalid, "voids", "", latency.invalid);
   int64_t not_gated = 0;
+  std::string widest;  // case whose median may still be slower by most, of those that pass
+  double most = -std::numeric_limits<double>::infinity();
   for (const CaseResult& of : latency.result.cases) {
     for (const LatencyMetric metric : kLatencyMetrics) {
       const auto i = static_cast<size_t>(metric);
@@ -110,14 +112,25 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
         case LatencyOutcome::not_gated:
           ++not_gated;
           break;
-        case LatencyOutcome::improved:
         case LatencyOutcome::pass:
+          if (metric != LatencyMetric::p50 || !of.margins[i].blind || !(pair.reading.upper > most)) break;
+          most = pair.reading.upper;
+          widest = of.id;
+          break;
+        case LatencyOutcome::improved:
           break;
       }
     }
   }
   for (const Finding& finding : latency.result.findings) {
     add(CanaryVerdict::hold, finding.kind == "voids" ? "voids" : "unknown", "", finding.text);
+  }
+  if (!widest.empty()) {
+    add(CanaryVerdict::promote, "note", "",
+        fmt::format(
+            "not every change shows on this machine: of the medians that pass, the one that is slower by most at "
+            "95 % confidence is {}, by {} at most",
+            widest, change_text(LatencyMetric::p50, most)));
   }
   if (not_gated > 0) {
     add(CanaryVerdict::promote, "note", "",

@@ -88,6 +88,16 @@ TEST_F(CanaryLatencyTest, AQuantileWithoutABlockIsHeldWhereItsMedianHadSome) {
   EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("unknown: inconclusive, no look was had")));
 }
 
+TEST_F(CanaryLatencyTest, ByHowMuchWhatPassesMayBeSlowerIsToldWhereNotEveryChangeShows) {
+  set(LatencyMetric::p50, LatencyOutcome::pass, -0.01, 0.01, 0.03);
+  EXPECT_THAT(judged().reasons, IsEmpty());
+  latency.result.cases[0].margins[0].blind = true;
+  latency.result.cases[0].pairs[0].reading.upper = std::log(1.08);
+  const CanaryResult result = judged();
+  EXPECT_EQ(result.verdict, CanaryVerdict::promote);
+  EXPECT_THAT(result.reasons.at(0).text, HasSubstr(latency.result.cases[0].id + ", by +8.00 % at most"));
+}
+
 TEST_F(CanaryLatencyTest, AnUndecidedTailOfAClassNobodyCalibratedIsNotKnown) {
   latency.result.cases[0].margins[2].blind = true;
   set(LatencyMetric::tail, LatencyOutcome::inconclusive, -0.01, 0.01, 0.04);
