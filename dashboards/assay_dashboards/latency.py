@@ -37,6 +37,7 @@ OUTCOMES = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invali
 SEVERITY = {outcome: rank for rank, outcome in enumerate(OUTCOMES)}
 _CHANGE_AT = {"ABBA": (1, 2), "BAAB": (0, 3)}  # places in time of the change's processes
 _CONFIDENCE = 0.95
+_EARLIER = "called so by an earlier gate"  # a pair's reason begins so (harness/gate/latency_gate.cpp)
 
 
 def _exit_code(value):
@@ -334,9 +335,10 @@ def _differences(comparison):
 
 
 def _contradicts(case) -> bool:
-    """An estimate lies among the differences of the blocks that it is made from."""
-    estimate = case.pairs["p50"]["estimate"]
-    if not case.counted or not case.pairs["p50"]["blocks"] or estimate is None:
+    """An estimate lies among the differences of the blocks it is made from; an earlier gate's has blocks elsewhere."""
+    pair = case.pairs["p50"]
+    estimate = pair["estimate"]
+    if not case.counted or not pair["blocks"] or estimate is None or pair["reason"].startswith(_EARLIER):
         return False
     deltas = []
     for block in case.counted:

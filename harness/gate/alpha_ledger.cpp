@@ -16,11 +16,39 @@ LatencyPair pair_from_json(const JsonFields& fields) {
   return {fields.text("case"), metric_named(fields.text("metric"))};
 }
 
+nlohmann::json called_to_json(const AlphaLedger::Called& called) {
+  nlohmann::json value = pair_to_json(called.pair);
+  const LatencyReading& reading = called.reading;
+  if (reading.blocks == 0) return value;
+  value["reading"] = {{"blocks", reading.blocks},
+                      {"estimate", number_to_json(reading.estimate)},
+                      {"low", number_to_json(reading.interval.lower)},
+                      {"high", number_to_json(reading.interval.upper)},
+                      {"upper", number_to_json(reading.upper)},
+                      {"p_slower", number_to_json(reading.p_slower)},
+                      {"p_faster", number_to_json(reading.p_faster)}};
+  return value;
+}
+
+AlphaLedger::Called called_from_json(const JsonFields& fields) {
+  AlphaLedger::Called called{.pair = pair_from_json(fields)};
+  if (!fields.json().contains("reading")) return called;
+  const JsonFields reading = fields.object("reading");
+  called.reading = {.blocks = reading.integer<int64_t>("blocks"),
+                    .estimate = reading.number("estimate"),
+                    .interval = {reading.number("low"), reading.number("high")},
+                    .upper = reading.number("upper"),
+                    .p_slower = reading.number("p_slower"),
+                    .p_faster = reading.number("p_faster")};
+  if (called.reading.blocks < 1) reading.fail("blocks", "less than one");
+  return called;
+}
+
 }  // namespace
 
 nlohmann::json to_json(const AlphaLedger& ledger) {
   nlohmann::json regressed = nlohmann::json::array(), open = nlohmann::json::array();
-  for (const LatencyPair& pair : ledger.regressed) regressed.push_back(pair_to_json(pair));
+  for (const AlphaLedger::Called& called : ledger.regressed) regressed.push_back(called_to_json(called));
   for (const auto& [pair, gates] : ledger.open) {
     open.push_back(pair_to_json(pair));
     open.back()["gates"] = gates;
@@ -42,7 +70,7 @@ AlphaLedger ledger_from_json(const nlohmann::json& value, const std::string& bas
   ledger.gates = fields.integer<int64_t>("gates");
   ledger.spent = fields.number("spent");
   if (!(ledger.spent >= 0 && ledger.spent <= 1)) fields.fail("spent", "not a number from 0 to 1");
-  for (const JsonFields& pair : fields.objects("regressed")) ledger.regressed.push_back(pair_from_json(pair));
+  for (const JsonFields& pair : fields.objects("regressed")) ledger.regressed.push_back(called_from_json(pair));
   for (const JsonFields& open : fields.objects("open")) {
     ledger.open.push_back({pair_from_json(open), open.integer<int64_t>("gates")});
     if (ledger.open.back().gates < 0) open.fail("gates", "negative");

@@ -3,7 +3,7 @@
 //
 //   - Each gate may spend half of what is left of alpha, so that all of them together never exceed it. A gate that was
 //     done after its screen spends nothing.
-//   - What was called slower stays so: it is not measured again.
+//   - What was called slower stays so, with the reading it was called by: it is not measured again.
 //   - What was measured further and not decided is measured further again, whatever the screen says, and must pass at
 //     half the error each time: all chances to pass something that is slower by its margin add up to twice the first.
 #pragma once
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/latency_reading.h"
 #include "measure/block.h"
 #include "nlohmann/json_fwd.hpp"
 
@@ -27,7 +28,12 @@ struct AlphaLedger {
   std::string base, change;  // what tells the arms: commits, or hashes of what was built
   int64_t gates = 0;         // begun, this one included
   double spent = 0;          // of alpha
-  std::vector<LatencyPair> regressed;
+  struct Called {
+    LatencyPair pair;
+    LatencyReading reading;  // by which; of no blocks where an older ledger kept none
+    bool operator==(const Called&) const = default;
+  };
+  std::vector<Called> regressed;
   struct Open {
     LatencyPair pair;
     int64_t gates = 0;  // that left it undecided

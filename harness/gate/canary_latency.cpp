@@ -88,7 +88,8 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
                 fmt::format("{}: more than {} with confidence", text, change_text(metric, limits.delta)));
           } else {
             add(CanaryVerdict::hold, limits.kind, of.id,
-                fmt::format("{}: slower beyond doubt{}", text, pair.reason.empty() ? "" : "; " + pair.reason));
+                fmt::format("{}slower beyond doubt{}", pair.reading.blocks > 0 ? text + ": " : "",
+                            pair.reason.empty() ? "" : "; " + pair.reason));
           }
           break;
         case LatencyOutcome::inconclusive:

@@ -97,10 +97,12 @@ LatencyGate::LatencyGate(LatencyPolicy policy, std::vector<GatedCase> cases, Alp
       const LatencyPair key{c.id, metric};
       pair.open = margin.gates;
       if (!margin.gates) pair.result.reason = margin.note;
-      if (std::ranges::find(ledger_.regressed, key) != ledger_.regressed.end()) {
+      const auto called = std::ranges::find(ledger_.regressed, key, &AlphaLedger::Called::pair);
+      if (called != ledger_.regressed.end()) {
         pair.open = false;
-        pair.result.outcome = LatencyOutcome::regress;
-        pair.result.reason = "called so by an earlier gate of this base and change, and not measured again";
+        pair.result = {LatencyOutcome::regress, called->reading, true,
+                       "called so by an earlier gate of this base and change, and not measured again"};
+        if (called->reading.blocks > 0) pair.result.reason += ": " + reason_of(metric, pair.result, margin);
       }
       const auto before = std::ranges::find(ledger_.open, key, &AlphaLedger::Open::pair);
       if (before == ledger_.open.end()) continue;
@@ -310,9 +312,9 @@ AlphaLedger LatencyGate::ledger() const {
             pair.open || outcome == LatencyOutcome::inconclusive || outcome == LatencyOutcome::invalid;
         if (undecided) ledger.open.push_back({key, pair.earlier + 1});
       }
-      if (outcome == LatencyOutcome::regress && std::ranges::find(ledger.regressed, key) == ledger.regressed.end()) {
-        ledger.regressed.push_back(key);
-      }
+      const bool is_told =
+          std::ranges::find(ledger.regressed, key, &AlphaLedger::Called::pair) != ledger.regressed.end();
+      if (outcome == LatencyOutcome::regress && !is_told) ledger.regressed.push_back({key, pair.result.reading});
     }
   }
   return ledger;
@@ -355,7 +357,7 @@ LatencyResult LatencyGate::result() const {
 }
 
 void add_earlier_regressions(const AlphaLedger& ledger, std::span<const GatedCase> cases, LatencyResult& result) {
-  for (const LatencyPair& pair : ledger.regressed) {
+  for (const auto& [pair, unused] : ledger.regressed) {
     if (std::ranges::find(cases, pair.case_id, &GatedCase::id) != cases.end()) continue;
     result.exit_code = combine_exit_codes(result.exit_code, exit_code_of(LatencyOutcome::regress));
     result.findings.push_back({"latency", fmt::format("{} {}: called slower by an earlier gate of this base and "

@@ -16,6 +16,8 @@ struct LatencyReading {
   double upper = 0;             // one-sided bound at the confidence asked for
   double p_slower = 1;          // p value of "at most Margin::least"
   double p_faster = 1;          // p value of "at least -Margin::least"
+
+  bool operator==(const LatencyReading&) const = default;
 };
 
 // By the moderated t: the estimate is the mean.

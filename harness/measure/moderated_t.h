@@ -16,6 +16,8 @@ namespace assay {
 
 struct ConfidenceInterval {
   double lower = 0, upper = 0;
+
+  bool operator==(const ConfidenceInterval&) const = default;
 };
 
 // A variance and how many degrees of freedom stand behind it; infinitely many: it is known. 0: nothing is.

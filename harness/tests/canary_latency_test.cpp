@@ -70,7 +70,7 @@ TEST_F(CanaryLatencyTest, ATailOfMoreThanTwoPointsIsRejectedAndASmallerOneHeld) 
 
 TEST_F(CanaryLatencyTest, ACallOfAnEarlierGateWithoutItsReadingIsHeld) {
   latency.result.cases[0].pairs[0] = {LatencyOutcome::regress, {}, false, "called so by an earlier gate"};
-  EXPECT_EQ(judged().verdict, CanaryVerdict::hold);
+  EXPECT_THAT(grave(judged()), ElementsAre("slower: slower beyond doubt; called so by an earlier gate"));
 }
 
 TEST_F(CanaryLatencyTest, UndecidedIsHeldUnlessItIsNotSlower) {

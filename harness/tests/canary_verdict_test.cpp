@@ -186,6 +186,16 @@ TEST_F(CanaryVerdictTest, AHoldDoesNotHideAReject) {
   EXPECT_EQ(between(passed(), both).verdict, CanaryVerdict::reject);
 }
 
+// Where inputs are zeros by design an output may be constant, as other zeros of the same value are.
+TEST_F(CanaryVerdictTest, WhatNeedsNoTrustIsNotHeldForIt) {
+  Record before = passed(), now = passed();
+  set_check(before, "trust", Outcome::pass, "");
+  set_check(now, "trust", Outcome::not_applicable, "a is filled with zeros");
+  EXPECT_EQ(between(before, now).verdict, CanaryVerdict::promote);
+  set_check(now, "trust", Outcome::skipped, "as planted");
+  EXPECT_EQ(between(before, now).verdict, CanaryVerdict::hold);
+}
+
 TEST_F(CanaryVerdictTest, ACheckThatSaysLessIsHeld) {
   for (const Outcome outcome : {Outcome::weak, Outcome::skipped, Outcome::not_applicable}) {
     Record candidate = passed();

@@ -348,7 +348,7 @@ TEST_F(ComparisonTest, NothingToMeasureIsAPassThatSaysSo) {
 TEST_F(ComparisonTest, WhatWasCalledSlowerStaysSoWithoutACase) {
   ComparisonJob none = job();
   none.compared.cases.clear();
-  none.ledger.regressed = {{"gemm/k:m=1,n=1,dtype=f32 warm", LatencyMetric::p50}};
+  none.ledger.regressed = {{{"gemm/k:m=1,n=1,dtype=f32 warm", LatencyMetric::p50}, {}}};
   const auto comparison = compare_latencies(none);
   EXPECT_EQ(comparison->result.exit_code, 1);
   EXPECT_THAT(comparison->result.findings.at(0).text, HasSubstr("called slower by an earlier gate"));

@@ -109,7 +109,8 @@ TEST(LatencyGate, WhatIsSlowerIsCalledOnFreshBlocksAndTheOthersAreNotMeasuredFur
   EXPECT_THAT(slow.reason, AllOf(HasSubstr("+5.13 %"), HasSubstr("more than +0.30 %"), HasSubstr("p 0.0002")));
   EXPECT_EQ(result.cases[0].blocks, 4);
   EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::pass);
-  EXPECT_THAT(driver.gate.ledger().regressed, ElementsAre(LatencyPair{"slow", LatencyMetric::p50}));
+  EXPECT_THAT(driver.gate.ledger().regressed,
+              ElementsAre(AlphaLedger::Called{LatencyPair{"slow", LatencyMetric::p50}, slow.reading}));
 }
 
 TEST(LatencyGate, WhatTheCallerSuspectsPassesOnFreshBlocksAlone) {
@@ -406,7 +407,9 @@ TEST(AlphaLedger, WhatWasCalledStaysSoAndIsNotMeasuredAgain) {
   EXPECT_THAT(second.gate.wanted(), ElementsAre(0));
   const LatencyResult result = second.run(all_around(0));
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.cases[1].pairs[kP50].reason, HasSubstr("by an earlier gate of this base and change"));
+  const PairResult& again = result.cases[1].pairs[kP50];
+  EXPECT_THAT(again.reason, AllOf(HasSubstr("by an earlier gate of this base and change"), HasSubstr("+5.13 %")));
+  EXPECT_EQ(again.reading, first.gate.result().cases[1].pairs[kP50].reading) << "with what it was called by";
   EXPECT_EQ(second.gate.ledger().regressed.size(), 1u);
   EXPECT_EQ(second.gate.ledger().gates, 2);
   // Nor by leaving it out.
@@ -444,7 +447,8 @@ TEST(AlphaLedger, ReadsBackAndRefusesAnotherPairs) {
                            .change = "3c4d",
                            .gates = 2,
                            .spent = 0.0061,
-                           .regressed = {{"a", LatencyMetric::tail}},
+                           .regressed = {{{"a", LatencyMetric::tail}, {12, 0.1, {0.05, 0.2}, 0.15, 0.001, 1}},
+                                         {{"c", LatencyMetric::p50}, {}}},
                            .open = {{{"b", LatencyMetric::p90}, 1}}};
   const nlohmann::json json = parse_json(print_json(to_json(ledger)));
   EXPECT_EQ(ledger_from_json(json, "1a2b", "3c4d"), ledger);
