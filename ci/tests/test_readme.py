@@ -73,7 +73,7 @@ def contradictions(contracts: str, of_target: dict) -> list[str]:
         lines += [
             f"{found['kernel']} {name}: {word}"
             for name, word in row.items()
-            if name in promises and word not in ("promised", "unknown")
+            if name in promises and word not in ("promised", "broken", "unknown")  # broken: promised then, too
         ]
     return lines
 
