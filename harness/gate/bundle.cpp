@@ -331,6 +331,10 @@ std::string why_not_shown(const BundleOf& what) {
   const bool mistaken = !what.op.cap_violation(own).empty() || !what.op.cap_violation(what.contract).empty() ||
                         !domain_mistake(own, what.op.all_fields()).empty();
   const bool shown = std::ranges::find(kShown, failure->check) != kShown.end();
+  if (failure->beside_callers) {
+    return "the failure was seen while other threads called the kernel too, which needs Assay. Replay it with: " +
+           what.record.repro;
+  }
   if (shown && !(failure->check == "contract" && mistaken)) return {};
   return "the failure was seen by the check '" + failure->check +
          "', which needs Assay; this program asks for the rest. Replay it with: " + what.record.repro;

@@ -8,6 +8,7 @@
 #include "core/draw.h"
 #include "core/error.h"
 #include "gate/case_draw.h"
+#include "record/invariance.h"
 #include "record/verdict.h"
 
 namespace assay {
@@ -348,7 +349,7 @@ std::optional<Failure> failure_of(const Record& record) {
   for (const CheckResult& result : record.checks) {
     if (result.outcome != Outcome::fail) continue;
     if (record.verdict == Verdict::known || result.verdict == record.verdict) {
-      return Failure{result.verdict, result.check};
+      return Failure{result.verdict, result.check, result.detail.starts_with(kBesideCallers)};
     }
   }
   return std::nullopt;

@@ -16,7 +16,8 @@ namespace assay {
 // How a case fails: what has to stay while it shrinks.
 struct Failure {
   Verdict verdict;
-  std::string check;  // the first that failed with this verdict
+  std::string check;            // the first that failed with this verdict
+  bool beside_callers = false;  // it failed while others called the kernel, and not alone
   bool operator==(const Failure&) const = default;
 };
 // Nothing for a record that tells no failure of the kernel: it passed, is unsupported, or the harness failed.

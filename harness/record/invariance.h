@@ -34,5 +34,7 @@ inline constexpr std::array kInvariances{Invariance{"same-run", ASSAY_SAME_RUN},
 // How the details of such a check begin where the property is not promised, and was seen to hold or not to.
 inline constexpr std::string_view kObserved = "observed, not promised";
 inline constexpr std::string_view kVaries = "not promised, and differs ";
+// How what shows in company alone begins: a wrong answer's details, too.
+inline constexpr std::string_view kBesideCallers = "beside others who call the kernel";
 
 }  // namespace assay

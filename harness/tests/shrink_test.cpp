@@ -336,6 +336,9 @@ TEST(Shrink, AFailureIsTheWorstVerdictAndTheFirstCheckThatGaveIt) {
   EXPECT_EQ(failure_of(record_of({wrong, fresh})), (Failure{Verdict::wrong, "accuracy"}));
   EXPECT_EQ(failure_of(record_of({memory, wrong})), (Failure{Verdict::wrong, "accuracy"}));
   EXPECT_EQ(failure_of(record_of({memory})), (Failure{Verdict::memory, "guards"}));
+  const CheckResult in_company =
+      check_result("accuracy", Outcome::fail, "beside others who call the kernel: y[0] got 0");
+  EXPECT_NE(failure_of(record_of({wrong})), failure_of(record_of({in_company}))) << "alone it is another failure";
   EXPECT_EQ(failure_of(record_of({check_result("truth", Outcome::fail)})), std::nullopt);  // the harness's
   EXPECT_EQ(failure_of(record_of({check_result("trust", Outcome::fail)})), std::nullopt);  // proves nothing
   Record known = record_of({memory});

@@ -19,7 +19,6 @@ constexpr int kRepeats = 20;  // launches whose bytes are compared with the firs
 constexpr int kLoadedLaunches = 5, kLoadedLaunchesAlone = 2;
 constexpr int kCalledLaunches = 4;
 constexpr uint64_t kMostOfCallers = 64 << 20;  // bytes of a case: each caller has memory of its own
-constexpr const char* kBesideCallers = "beside others who call the kernel";
 // Threads beyond one a core are stopped at any instruction while others go on: races show that a team in step hides.
 constexpr int kMostCrowding = 16;
 constexpr int kCrowdedLaunches = 20;
@@ -216,11 +215,13 @@ class Examination : public Steps {
     if (has_streams(device()) || sheet_.failed() || trial_->layout().total > kMostOfCallers) return;
     Trial& trial = once_more(seed());
     for (Series series(kCalledLaunches); series.goes_on();) {
-      compare("same-load", launch(trial, Poison::second, Manner::beside_callers), ASSAY_SAME_LOAD, kBesideCallers);
+      compare("same-load", launch(trial, Poison::second, Manner::beside_callers), ASSAY_SAME_LOAD,
+              std::string(kBesideCallers));
       if (!trial.cost().callers_differ) continue;
       const bool promised = contract_.promised(ASSAY_SAME_LOAD);
-      sheet_.set("same-load", promised ? Outcome::fail : Outcome::not_applicable,
-                 (promised ? "" : std::string(kVaries)) + kBesideCallers + ": in the bytes of another of them");
+      sheet_.set(
+          "same-load", promised ? Outcome::fail : Outcome::not_applicable,
+          (promised ? "" : std::string(kVaries)) + std::string(kBesideCallers) + ": in the bytes of another of them");
     }
   }
 
