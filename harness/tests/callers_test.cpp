@@ -106,13 +106,15 @@ class CallersTest : public ::testing::Test {
                                  {"tensors", {tensor("x", 0), tensor("y", 1)}},
                                  {"threads", 1}};
     const Region region{.length = 4096, .base = 0, .first = kOffset, .bytes = 4 * kElements};
-    Callers callers(kernel_, {1, 0}, message, {region, region, {}}, {x_.data(), y_.data(), nullptr}, count);
+    Callers callers(kernel_, {1, 0}, message, {region, region, {}}, {has_x_ ? x_.data() : nullptr, y_.data(), nullptr},
+                    count);
     while (seen_.launches < least_launches) std::this_thread::yield();
     callers.end();
     if (differ != nullptr) *differ = callers.differ();
     return callers.error();
   }
 
+  bool has_x_ = true;
   Seen seen_;
   alignas(64) std::array<float, 32> x_{}, y_{};
   assay_kernel kernel_{};
@@ -140,6 +142,20 @@ TEST_F(CallersTest, WhoseBytesChangeIsSeen) {
   bool differ = false;
   EXPECT_EQ(call(2, &differ, 10), "");
   EXPECT_TRUE(differ);
+}
+
+// A tensor without memory comes before one that has some.
+TEST_F(CallersTest, WhatHasNoMemoryIsPassedOver) {
+  has_x_ = false;
+  kernel_.launch = [](const void*, void*, void* const* pointers) -> const char* {
+    if (pointers[0] != nullptr) return "x is somewhere";
+    std::fill_n(out(pointers), kElements, 3.0f);
+    ++seen->launches;
+    return nullptr;
+  };
+  bool differ = true;
+  EXPECT_EQ(call(2, &differ, 10), "");
+  EXPECT_FALSE(differ);
 }
 
 TEST_F(CallersTest, AStateAPlanOrALaunchThatFailsIsTold) {

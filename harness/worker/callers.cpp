@@ -85,7 +85,7 @@ void Callers::fail(const char* where, const char* error) {
 void Callers::call_again_and_again(const assay_kernel& kernel, assay_device device, const nlohmann::json& call,
                                    const std::vector<Buffer>& buffers) {
   std::vector<Own> memory;
-  std::vector<std::vector<std::byte>> before, after;
+  std::vector<std::vector<std::byte>> before, after(buffers.size());
   std::vector<void*> pointers;
   for (const Buffer& buffer : buffers) {
     memory.emplace_back(buffer.begin, buffer.bytes);
@@ -108,7 +108,7 @@ void Callers::call_again_and_again(const assay_kernel& kernel, assay_device devi
       if (!buffers[i].is_tensor || buffers[i].begin == nullptr) continue;
       const std::byte* got = memory[i].begin();
       if (is_first) {
-        after.emplace_back(got, got + memory[i].bytes());
+        after[i].assign(got, got + memory[i].bytes());
       } else if (!std::equal(after[i].begin(), after[i].end(), got)) {
         differ_ = true;
       }
