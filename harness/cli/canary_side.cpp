@@ -102,6 +102,7 @@ void CanarySide::open(const fs::path& folder, bool timed) {
 
 RunJob CanarySide::job() {
   RunJob job = make_job(setting_->options, setting_->policy, plan_, *goldens_);
+  job.jobs = setting_->options.jobs.value_or(jobs_on(setting_->options.device));
   job.recorded = records_->recorded();
   job.libraries = loaded_.libraries;
   job.sampling.samples_folder = fs::absolute(records_->samples());

@@ -12,6 +12,7 @@
 namespace assay {
 namespace {
 
+constexpr const char* kJobsHelp = "cases judged at once; default 1 on a CPU, on a GPU one for four cores, at most 4";
 constexpr const char* kLedgersHelp =
     "folder of what earlier comparisons of the same two arms spent and found; default runs/latency-ledgers of the tree";
 
@@ -41,8 +42,7 @@ void add_flags(CLI::App& app, unsigned groups, Options& o, Texts& texts) {
     app.add_option("--out", o.out, "folder of the run; default runs/<time>-<tier>");
     app.add_option("--shard", o.shard_text, "i/n: the i-th of n parts");
     app.add_option("--resume", o.resume, "continue that run as it was asked; repeats nothing recorded");
-    app.add_option("--jobs", o.jobs, "cases judged at once; default 1 on a CPU, on a GPU one for four cores, at most 4")
-        ->check(CLI::Range(1, 256));
+    app.add_option("--jobs", o.jobs, kJobsHelp)->check(CLI::Range(1, 256));
   }
   if (groups & kBase) {
     app.add_option("--base", o.base,
@@ -299,6 +299,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   canary->add_flag("--no-latency", o.no_latency, "correctness alone");
   canary->add_flag("--no-report", o.no_report, "do not write the page");
   canary->add_flag("--unpinned", o.unpinned, "though the environment is not the pinned one; what is written says so");
+  canary->add_option("--jobs", o.jobs, kJobsHelp)->check(CLI::Range(1, 256));
   canary->add_option("--ledgers", o.ledgers, kLedgersHelp);
   CLI::App* report = command("report", "write the pages of a run, of a selftest or of a canary", 0);
   report->add_option("run", o.run_folder, "the folder of the run, the selftest or the canary")->required();

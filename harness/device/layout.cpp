@@ -46,9 +46,11 @@ Region place_region(uint64_t bytes, uint64_t alignment, uint64_t byte_offset, ui
   Region region;
   region.bytes = bytes;
   region.alignment = byte_offset == 0 ? std::max(alignment, element) : element;
-  const uint64_t needed = byte_offset + bytes + alignment + kLeastSlack;
+  const uint64_t step_back = place == Place::barely_aligned ? alignment : 0;
+  const uint64_t needed = byte_offset + bytes + alignment + step_back + kLeastSlack;
   region.length = round_up(needed, granularity);
   region.base = place == Place::start ? 0 : (region.length - bytes - byte_offset) & ~(alignment - 1);
+  if (region.base / alignment % 2 == 0) region.base -= step_back;
   region.first = region.base + byte_offset;
   return region;
 }

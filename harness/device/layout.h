@@ -27,7 +27,9 @@ struct Region {
   bool filled = false;        // holds what a kernel may read; given by whoever fills it
 };
 
-enum class Place { end, start };
+// barely_aligned: as `end`, at a multiple of the alignment that is none of twice as much, where that is less than a
+// page.
+enum class Place { end, start, barely_aligned };
 
 // The least slack a region keeps on the side that does not meet a hole, so that no buffer size leaves a side unguarded.
 inline constexpr uint64_t kLeastSlack = 256;

@@ -252,8 +252,7 @@ std::string case_of(const BundleOf& what) {
   text += fmt::format("constexpr int kThreads = {};\n", what.threads);
   text += fmt::format("constexpr unsigned kDeadlineSeconds = {};\n",
                       static_cast<unsigned>(std::ceil(what.deadline_seconds)));
-  text += fmt::format("constexpr bool kAtEnd = {};  // buffers end at the hole behind them\n",
-                      what.failing.word("place") != "start");
+  text += fmt::format("constexpr Place kPlace = Place::{};\n", what.failing.word("place") == "start" ? "start" : "end");
   std::string promises;
   for (const std::string& name : promise_names(what.contract.promises)) promises += " " + name;
   text += fmt::format("constexpr uint32_t kPromises = {:#x};  //{}\n", what.contract.promises,

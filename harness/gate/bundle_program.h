@@ -63,6 +63,10 @@ struct Related {
   bool has_same_answer;  // the first one's outputs, as they are
 };
 
+// Where buffers lie: they end at the hole behind them, begin at the one before, or end near it, at no multiple of twice
+// their alignment.
+enum class Place { end, start, barely_aligned };
+
 //@CASE@
 
 // The kernel is asked in a process of its own, which it may end.
@@ -146,14 +150,17 @@ void wait() {}
 constexpr assay_device kDevice{1, 0};
 #endif
 
-Region place(const char* name, uint64_t bytes, uint64_t byte_offset, uint64_t alignment, bool at_end) {
+Region place(const char* name, uint64_t bytes, uint64_t byte_offset, uint64_t alignment, Place place) {
   Region r;
   r.name = name;
   r.bytes = bytes;
-  r.length = (byte_offset + bytes + alignment + kSlack + kPage - 1) / kPage * kPage;
-  r.base = at_end ? (r.length - bytes - byte_offset) / alignment * alignment : 0;
+  const uint64_t step_back = place == Place::barely_aligned ? alignment : 0;
+  r.length = (byte_offset + bytes + alignment + step_back + kSlack + kPage - 1) / kPage * kPage;
+  r.base = place == Place::start ? 0 : (r.length - bytes - byte_offset) / alignment * alignment;
+  if (r.base / alignment % 2 == 0) r.base -= step_back;
 #ifdef REPRO_CUDA
-  if (!at_end) r.base = (kSlack + alignment - 1) / alignment * alignment;  // a guard before it, since there is no hole
+  if (place == Place::start)
+    r.base = (kSlack + alignment - 1) / alignment * alignment;  // a guard before it, since there is no hole
 #endif
   r.first = r.base + byte_offset;
   r.begin = take(r.length);
@@ -241,7 +248,7 @@ void* state = nullptr;
 // A plan of the case for so many threads, and memory for it.
 class Plan {
  public:
-  Plan(const Call& of, int threads, bool at_end) : tensors_of_call_(of.tensors) {
+  Plan(const Call& of, int threads, Place where) : tensors_of_call_(of.tensors) {
     for (const Tensor& t : of.tensors) {
       tensors_.push_back({t.name,
                           {nullptr, kDevice, t.ndim, t.dtype, t.shape, t.strides, t.byte_offset},
@@ -269,9 +276,9 @@ class Plan {
     workspace_.alignment = std::max<uint64_t>(workspace_.alignment, 1);
     regions.clear();
     for (const Tensor& t : of.tensors) {
-      regions.push_back(place(t.name, t.bytes, t.byte_offset, t.base_alignment, at_end));
+      regions.push_back(place(t.name, t.bytes, t.byte_offset, t.base_alignment, where));
     }
-    regions.push_back(place("workspace", workspace_.bytes, 0, workspace_.alignment, at_end));
+    regions.push_back(place("workspace", workspace_.bytes, 0, workspace_.alignment, where));
   }
   ~Plan() {
     if (!refusal_.empty()) return;
@@ -450,9 +457,9 @@ void compare(const Round& round, const Outputs& base, const Outputs& got, uint32
 }
 
 // The same call at other addresses, or with other threads.
-void vary(const Round& round, const Outputs& base, int threads, bool at_end, uint32_t promise, const char* check,
+void vary(const Round& round, const Outputs& base, int threads, Place where, uint32_t promise, const char* check,
           const std::string& how) {
-  Plan plan(kCall, threads, at_end);
+  Plan plan(kCall, threads, where);
   if (!plan.refusal().empty())
     return violation("contract", "accepts this case, but not " + how + ": " + plan.refusal());
   for (int repeat = 0; repeat < 5; ++repeat) {
@@ -462,7 +469,7 @@ void vary(const Round& round, const Outputs& base, int threads, bool at_end, uin
 
 // A call of its own: looked at for what it touches, and for its bytes where they are promised.
 void relate(const Related& related, size_t round, const Outputs& base) {
-  Plan plan(related.call, kThreads, kAtEnd);
+  Plan plan(related.call, kThreads, kPlace);
   if (!plan.refusal().empty()) return;
   const Outputs got = plan.launch(related.call.rounds[round].inputs, 1);
   if (related.has_same_answer) check_accuracy(kCall.rounds[round], got, std::string(", ") + related.how);
@@ -471,7 +478,7 @@ void relate(const Related& related, size_t round, const Outputs& base) {
 
 // Nothing when there is no answer to compare with.
 Outputs ask_for_the_base(const Round& round) {
-  Plan plan(kCall, kThreads, kAtEnd);
+  Plan plan(kCall, kThreads, kPlace);
   if (!plan.refusal().empty()) {
     if (!kMustRefuse) violation("contract", "claims this case and refuses it: " + plan.refusal());
     return {};
@@ -509,9 +516,12 @@ void ask(size_t number) {
   const Round& round = kCall.rounds[number];
   const Outputs base = ask_for_the_base(round);
   if (base.empty()) return;
-  vary(round, base, kThreads, !kAtEnd, ASSAY_SAME_ALIGNMENT, "same-address", "at other addresses");
+  const Place other = kPlace == Place::end ? Place::start : Place::end;
+  vary(round, base, kThreads, other, ASSAY_SAME_ALIGNMENT, "same-address", "at other addresses");
+  vary(round, base, kThreads, Place::barely_aligned, ASSAY_SAME_ALIGNMENT, "same-address",
+       "at addresses aligned as the contract asks and no better");
   for (const int threads : {1, kThreads + 1, 4 * kThreads}) {
-    vary(round, base, threads, kAtEnd, ASSAY_SAME_THREADS, threads == 4 * kThreads ? "same-crowd" : "same-threads",
+    vary(round, base, threads, kPlace, ASSAY_SAME_THREADS, threads == 4 * kThreads ? "same-crowd" : "same-threads",
          "with threads=" + std::to_string(threads));
   }
   for (const Related& related : kRelated) relate(related, number, base);

@@ -5,6 +5,8 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 
@@ -67,12 +69,11 @@ class InTurn : public RunObserver {
   RunObserver* const told_;
 };
 
-}  // namespace
+using Jobs = std::array<RunJob, 2>;
+using Endings = std::array<RunEnding, 2>;
 
-std::array<RunEnding, 2> run_in_turn(std::array<RunJob, 2> jobs) {
-  for (const RunJob& job : jobs) {
-    if (job.jobs != 1) throw Error("a side of a canary judges one case at a time");
-  }
+// One case at a time.
+Endings run_pair(Jobs jobs) {
   Turns turns({jobs[0].recorded.size(), jobs[1].recorded.size()});
   std::array<RunEnding, 2> endings;
   std::array<std::exception_ptr, 2> failures;
@@ -96,6 +97,122 @@ std::array<RunEnding, 2> run_in_turn(std::array<RunJob, 2> jobs) {
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
+  return endings;
+}
+
+void add(const Endings& more, Endings& endings) {
+  for (size_t side = 0; side < endings.size(); ++side) {
+    endings[side].stopped = endings[side].stopped || more[side].stopped;
+    endings[side].libraries.insert(endings[side].libraries.end(), more[side].libraries.begin(),
+                                   more[side].libraries.end());
+  }
+}
+
+// Tells another of one thing at a time, and not of a record that is not kept.
+class OneAtATime : public RunObserver {
+ public:
+  OneAtATime(std::mutex& mutex, RunObserver* told) : mutex_(mutex), told_(told) {}
+  void started(const PlannedCase& planned) override {
+    const std::lock_guard lock(mutex_);
+    if (told_ != nullptr) told_->started(planned);
+  }
+  void recorded(const PlannedCase& planned, const Record& record) override {
+    const std::lock_guard lock(mutex_);
+    if (told_ != nullptr && !is_known_alone(record)) told_->recorded(planned, record);
+  }
+  void judge_died(const PlannedCase& planned, const std::string& how) override {
+    const std::lock_guard lock(mutex_);
+    if (told_ != nullptr) told_->judge_died(planned, how);
+  }
+
+ private:
+  std::mutex& mutex_;
+  RunObserver* const told_;
+};
+
+// Pairs beside each other, and the records that they have made so far.
+class Pairs {
+ public:
+  explicit Pairs(const Jobs& jobs) : jobs_(jobs), recorded_{jobs[0].recorded, jobs[1].recorded} {
+    for (size_t i = 0; i < jobs[0].plan->cases.size(); ++i) {
+      const PlannedCase &one = jobs[0].plan->cases[i], &other = jobs[1].plan->cases[i];
+      (may_be_beside_others(one) && may_be_beside_others(other) ? together_ : alone_).push_back(one.id);
+    }
+  }
+
+  void run(int pairs) {
+    {
+      std::vector<std::jthread> helpers;
+      for (int pair = 1; pair < pairs; ++pair) helpers.emplace_back([this, pair, pairs] { run_share(pair, pairs); });
+      run_share(0, pairs);
+    }
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  const std::set<std::string>& recorded(size_t side) const { return recorded_[side]; }
+  const Endings& endings() const { return endings_; }
+
+ private:
+  // Every pairs-th of the cases that may be judged beside others.
+  void run_share(int pair, int pairs) {
+    Jobs share = jobs_;
+    std::array<std::unique_ptr<OneAtATime>, 2> observers;
+    for (size_t side = 0; side < share.size(); ++side) {
+      observers[side] = std::make_unique<OneAtATime>(telling_, jobs_[side].observer);
+      RunJob& job = share[side];
+      job.jobs = 1;
+      job.beside_others = true;
+      job.observer = observers[side].get();
+      job.recorded.insert(alone_.begin(), alone_.end());
+      for (size_t i = 0; i < together_.size(); ++i) {
+        if (i % static_cast<size_t>(pairs) != static_cast<size_t>(pair)) job.recorded.insert(together_[i]);
+      }
+      job.append = [this, side](const Record& record) { append(side, record); };
+      job.stop_asked = [this, side] { return has_failed_ || jobs_[side].stop_asked(); };
+    }
+    try {
+      const Endings endings = run_pair(std::move(share));
+      const std::lock_guard lock(mutex_);
+      add(endings, endings_);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      has_failed_ = true;
+    }
+  }
+
+  void append(size_t side, const Record& record) {
+    if (is_known_alone(record)) return;
+    const std::lock_guard lock(mutex_);
+    jobs_[side].append(record);
+    recorded_[side].insert(record.kernel_id);
+  }
+
+  const Jobs& jobs_;
+  std::vector<std::string> together_, alone_;
+  std::mutex mutex_, telling_;
+  std::array<std::set<std::string>, 2> recorded_;
+  Endings endings_;
+  std::atomic<bool> has_failed_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+std::array<RunEnding, 2> run_in_turn(std::array<RunJob, 2> jobs) {
+  if (jobs[0].jobs != jobs[1].jobs) throw Error("the sides of a canary judge as many cases at a time");
+  Endings endings;
+  if (jobs[0].jobs > 1) {
+    Pairs pairs(jobs);
+    pairs.run(jobs[0].jobs);
+    endings = pairs.endings();
+    if (endings[0].stopped || endings[1].stopped) return endings;
+    for (size_t side = 0; side < jobs.size(); ++side) {
+      jobs[side].recorded = pairs.recorded(side);
+      jobs[side].jobs = 1;
+    }
+  }
+  add(run_pair(std::move(jobs)), endings);
   return endings;
 }
 

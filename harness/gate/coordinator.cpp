@@ -23,14 +23,6 @@ void fail_check(Record& record, std::string_view check, const std::string& detai
   }
 }
 
-// A failure stays what it is; of what did not fail it is not known yet whether it leaks.
-bool is_known_alone(const Record& record) {
-  if (exit_code_of(record.verdict) == 1 || record.verdict == Verdict::error) return false;
-  return std::any_of(record.checks.begin(), record.checks.end(), [](const CheckResult& result) {
-    return result.outcome == Outcome::skipped && result.detail.starts_with(kGrewInCompany);
-  });
-}
-
 // The cases of a plan that have no record yet, handed out one by one, and what has become of them.
 class Desk {
  public:
@@ -252,11 +244,20 @@ class Runner {
 
 }  // namespace
 
+bool is_known_alone(const Record& record) {
+  if (exit_code_of(record.verdict) == 1 || record.verdict == Verdict::error) return false;
+  return std::any_of(record.checks.begin(), record.checks.end(), [](const CheckResult& result) {
+    return result.outcome == Outcome::skipped && result.detail.starts_with(kGrewInCompany);
+  });
+}
+
+bool may_be_beside_others(const PlannedCase& planned) { return !planned.timed && !planned.large; }
+
 RunEnding run_plan(const RunJob& job) {
   std::vector<const PlannedCase*> together, alone;
   for (const PlannedCase& planned : job.plan->cases) {
     if (job.recorded.contains(planned.id)) continue;
-    (job.jobs > 1 && !planned.timed && !planned.large ? together : alone).push_back(&planned);
+    (job.jobs > 1 && may_be_beside_others(planned) ? together : alone).push_back(&planned);
   }
   RunEnding ending;
   std::mutex mutex;  // of ending.libraries

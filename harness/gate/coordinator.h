@@ -58,6 +58,13 @@ struct RunEnding {
 
 RunEnding run_plan(const RunJob& job);
 
+// What asks for a machine of its own is not.
+bool may_be_beside_others(const PlannedCase& planned);
+
+// Of a record that was made beside other judges: a failure stays what it is; of what did not fail it is not known yet
+// whether it leaks.
+bool is_known_alone(const Record& record);
+
 // Differences between what was planned and what was recorded, one line each; empty when they agree.
 std::vector<std::string> reconcile(const Plan& plan, const std::set<std::string>& recorded);
 

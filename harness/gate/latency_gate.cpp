@@ -166,10 +166,14 @@ void LatencyGate::take_void(State& state, const std::string& why) {
 }
 
 void LatencyGate::take_failure(State& state, const KernelFailure& failure) {
-  state.base_failed = state.base_failed || failure.of_base;
-  if (!failure.of_change) {
+  if (failure.of_base) ++state.base_failures;
+  if (!failure.of_change && state.all_blocks == 0 && state.base_failures == policy_.screens.front()) {
+    ++state.all_voids["the base " + failure.why];  // no disturbance that passes
+    close_all(state, LatencyOutcome::invalid,
+              fmt::format("the base gave no sample in the first {} blocks: it {}", state.base_failures, failure.why));
+  } else if (!failure.of_change) {
     take_void(state, "the base " + failure.why);
-  } else if (state.base_failed) {
+  } else if (state.base_failures > 0) {
     close_all(state, LatencyOutcome::invalid, "while it was timed, in both arms: " + failure.why);
   } else {
     close_all(state, LatencyOutcome::failed, "while it was timed, the change alone: " + failure.why);

@@ -26,7 +26,8 @@
 // voids a block, voids are counted by arm, and an imbalance is a finding that leaves the gate inconclusive.
 //
 // A kernel that fails in a process of the change has failed, whatever its latency; one that fails in both arms is
-// invalid; where it fails in the base alone, the block is void.
+// invalid; where it fails in the base alone, the block is void, and the case invalid if the base fails in all of the
+// blocks after which the screen first looks.
 //
 // A gate's alpha and what earlier gates of the same base and change said come from, and go to, gate/alpha_ledger.h.
 #pragma once
@@ -128,7 +129,7 @@ class LatencyGate {
     PerMetric<Pair> pairs;
     int64_t voids = 0;  // of this stage
     int64_t all_blocks = 0;
-    bool base_failed = false;
+    int64_t base_failures = 0;                 // blocks
     std::map<std::string, int64_t> all_voids;  // by why
   };
   struct VoidCount {

@@ -104,6 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Shown{"batch_dependent", "same-batch: y[0] ", kZeros},
         Shown{"exit_zero", "launch: the kernel ended the process"}, Shown{"pointer_cache", "accuracy: y["},
         Shown{"big_workspace", "contract: asks for "}, Shown{"silent_fallback", "fallback: gave up "},
+        Shown{"wants_alignment", "launch: misaligned pointer", "reduce/bad:kind=max,outer=4,n=16,inner=16,dtype=f32"},
         Shown{"refuse_everything", "contract: claims this case and refuses it: "}),
     [](const auto& info) { return info.param.name; });
 

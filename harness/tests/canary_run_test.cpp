@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "gate_run_fixture.h"
@@ -79,6 +80,76 @@ TEST_F(CanaryRun, WhatASideThrowsEndsBothAndIsThrown) {
   candidate.append = [](const Record&) { throw UsageError("the disk is full"); };
   EXPECT_THAT(message_of([&] { run_in_turn({side("pin"), candidate}); }), HasSubstr("the disk is full"));
   EXPECT_LE(told.size(), 2u) << "the pin's side went on alone";
+}
+
+class PairsOfJudges : public CanaryRun {
+ protected:
+  // Both sides, three cases at a time.
+  std::array<RunJob, 2> sides(const std::set<std::string>& of_pin = {},
+                              const std::set<std::string>& of_candidate = {}) {
+    std::array<RunJob, 2> jobs{side("pin", of_pin), side("candidate", of_candidate)};
+    for (RunJob& one : jobs) one.jobs = 3;
+    return jobs;
+  }
+  size_t place_of(const std::string& side, size_t i) {
+    return static_cast<size_t>(std::ranges::find(told, side + " " + id(i)) - told.begin());
+  }
+};
+
+TEST_F(PairsOfJudges, ShareTheCasesAndEachGoesInTurn) {
+  script.patience_ms = 200;
+  const auto endings = run_in_turn(sides());
+  ASSERT_EQ(told.size(), 2 * plan.cases.size());
+  EXPECT_EQ(script.most_at_work, 3);
+  for (size_t i = 0; i + 3 < plan.cases.size(); ++i) {  // of one pair: every third
+    const size_t both = std::max(place_of("pin", i), place_of("candidate", i));
+    EXPECT_LT(both, place_of("pin", i + 3)) << id(i);
+    EXPECT_LT(both, place_of("candidate", i + 3)) << id(i);
+  }
+  EXPECT_EQ(endings[0].libraries.size(), 3u);
+  EXPECT_FALSE(endings[0].stopped);
+}
+
+TEST_F(PairsOfJudges, WhatIsTimedOrKnownAloneIsJudgedLastAndAlone) {
+  for (PlannedCase& planned : plan.cases) planned.timed = planned.id == id(1);
+  script.grows[id(2)] = false;
+  script.patience_ms = 50;
+  run_in_turn(sides());
+  ASSERT_EQ(told.size(), 2 * plan.cases.size());
+  EXPECT_TRUE(script.judged_alone.contains(id(1)));
+  EXPECT_TRUE(script.judged_alone.contains(id(2))) << "beside others it is not known whether it leaks";
+  EXPECT_FALSE(script.judged_alone.contains(id(0)));
+  for (const char* name : {"pin", "candidate"}) {
+    EXPECT_GE(place_of(name, 1), told.size() - 4);
+    EXPECT_GE(place_of(name, 2), told.size() - 4);
+  }
+}
+
+TEST_F(PairsOfJudges, RepeatNothingRecorded) {
+  run_in_turn(sides({id(0), id(1)}, {id(0)}));
+  EXPECT_EQ(told.size(), 2 * plan.cases.size() - 3);
+  EXPECT_EQ(place_of("pin", 1), told.size()) << "it was recorded before";
+  EXPECT_LT(place_of("candidate", 1), told.size());
+}
+
+TEST_F(PairsOfJudges, WhatASideThrowsEndsThemAllAndIsThrown) {
+  std::array<RunJob, 2> jobs = sides();
+  jobs[1].append = [](const Record&) { throw UsageError("the disk is full"); };
+  EXPECT_THAT(message_of([&] { run_in_turn(jobs); }), HasSubstr("the disk is full"));
+  EXPECT_LE(told.size(), 6u);
+}
+
+TEST_F(PairsOfJudges, AStopEndsThemAll) {
+  std::array<RunJob, 2> jobs = sides();
+  const auto stop = [this] {
+    const std::lock_guard lock(mutex);
+    return told.size() >= 3;
+  };
+  for (RunJob& one : jobs) one.stop_asked = stop;
+  const auto endings = run_in_turn(jobs);
+  EXPECT_TRUE(endings[0].stopped);
+  EXPECT_TRUE(endings[1].stopped);
+  EXPECT_LT(told.size(), 2 * plan.cases.size());
 }
 
 TEST_F(CanaryRun, AJudgeThatDiesCostsNoTurn) {

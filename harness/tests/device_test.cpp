@@ -89,6 +89,17 @@ TEST(Layout, EndPlacementLeavesLessThanTheAlignmentBeforeTheHole) {
   }
 }
 
+TEST(Layout, BarelyAlignedIsNoMultipleOfTwiceTheAlignmentAndNearTheHole) {
+  for (const uint64_t alignment : {1u, 4u, 16u, 64u, 1024u}) {
+    for (uint64_t bytes = 0; bytes < 3 * page_size(); bytes += 4) {
+      const Region r = place_region(bytes, alignment, 0, 4, Place::barely_aligned);
+      EXPECT_EQ(r.base % (2 * alignment), alignment);
+      EXPECT_LT(r.length - (r.first + bytes), std::max<uint64_t>(2 * alignment, 4));
+      EXPECT_GE(r.first, kLeastSlack);
+    }
+  }
+}
+
 TEST(Layout, StartPlacementMeetsTheHoleBelowAndKeepsSlackAbove) {
   for (uint64_t bytes = 0; bytes < 3 * page_size(); bytes += 4) {
     const Region r = place_region(bytes, 4, 0, 4, Place::start);

@@ -28,6 +28,7 @@ using bad::concluded;
 using bad::details;
 using bad::kNaN;
 using bad::kNormal;
+using bad::kRound;
 using bad::kZeros;
 using bad::module_named;
 using bad::Row;
@@ -85,6 +86,7 @@ constexpr Row kRows[] = {
     Row{"frozen_answer", Verdict::wrong, "sensitivity: perturbing tensor x does not change the output"},
     Row{"nan_spreads", Verdict::wrong, "row-independence"},
     Row{"saturate", Verdict::wrong, "scaling"},
+    Row{"wants_alignment", Verdict::crashed, "at addresses aligned as the contract asks and no better", kRound},
     Row{"refuse_everything", Verdict::contract, "contract: claims this case and refuses it: not today"},
     Row{"create_fails", Verdict::contract, "refuses it: the library did not start"},
     Row{"not_available", Verdict::unsupported, "not available on this machine: needs a quantum computer"},

@@ -314,7 +314,11 @@ TEST(LatencyGate, AKernelThatFailsInTheChangeFails) {
   EXPECT_EQ(base.cases[0].voids, 1);
   std::vector<std::pair<int64_t, KernelFailure>> always;
   for (int64_t block = 0; block < 100; ++block) always.emplace_back(block, of_base);
-  EXPECT_EQ(result_of(always).exit_code, 3) << "nothing to compare it with";
+  const LatencyResult never = result_of(always);
+  EXPECT_EQ(never.exit_code, 3) << "nothing to compare it with";
+  EXPECT_EQ(never.cases[0].pairs[kP50].reason, "the base gave no sample in the first 4 blocks: it failed: SIGSEGV");
+  EXPECT_EQ(never.cases[0].voids, 4) << "and nothing is waited for";
+  always.erase(always.begin());
   EXPECT_THAT(result_of(always).cases[0].pairs[kP50].reason, HasSubstr("the base failed: SIGSEGV (25)"));
 }
 

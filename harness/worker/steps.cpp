@@ -211,9 +211,9 @@ size_t Steps::output_position(const std::string& tensor) const {
 
 void Steps::lose(const ProcessLost& lost) {
   killed_from_outside_ = lost.loss == Loss::signal && lost.code == SIGKILL;
-  CheckResult result =
-      check_result("launch", Outcome::fail,
-                   std::string("the worker ") + lost.what() + " after " + std::to_string(launches_) + " good launches");
+  CheckResult result = check_result("launch", Outcome::fail,
+                                    std::string("the worker ") + lost.what() + " after " + std::to_string(launches_) +
+                                        " good launches" + in_circumstances());
   if (const std::string stepped = where_it_stepped(lost.fault); !stepped.empty()) {
     result.detail += ": " + stepped;
     result.verdict = Verdict::memory;

@@ -50,7 +50,7 @@ class Steps {
     } catch (const ContractBroken& broken) {
       refuse(broken.what());
     } catch (const LaunchFailed& failed) {
-      sheet_.set("launch", Outcome::fail, failed.what());
+      sheet_.set("launch", Outcome::fail, failed.what() + in_circumstances());
     }
   }
 
@@ -86,6 +86,7 @@ class Steps {
   size_t index_of(const std::string& tensor) const;
   size_t output_position(const std::string& tensor) const;
   void lose(const ProcessLost& lost);
+  std::string in_circumstances() const { return circumstance_.empty() ? "" : ", " + circumstance_; }
   // Empty when the fault was near none of the case's buffers.
   std::string where_it_stepped(const nlohmann::json& fault) const;
   void leave_no_process_behind();
@@ -104,7 +105,8 @@ class Steps {
   TruthBuilder truth_;
   bool knows_truth_ = true;  // every expectation gave its elements to it
   uint64_t hash_ = 0;
-  std::string unreached_;  // why a check without a result has none
+  std::string unreached_;     // why a check without a result has none
+  std::string circumstance_;  // of a launch that is not as others are: "at other addresses"
   int launches_ = 0;
   bool killed_from_outside_ = false;
 
