@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/draw.h"
 #include "measure/signed_rank.h"
 
 namespace assay {
@@ -13,14 +14,25 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of the estimate that the gate takes, from its own interval, so that wild blocks count as little here as there.
-// Nothing for fewer blocks than have one.
-double error_of_one_block(std::span<const double> deltas) {
-  constexpr double kConfidence = 0.95, kNormalQuantile = 1.6448536269514722;
-  const auto used = deltas.first(std::min<size_t>(deltas.size(), SignedRank::kMostBlocks));
-  const ConfidenceInterval bounds = SignedRank(used).bounds(kConfidence);
-  const double blocks = static_cast<double>(used.size());
-  return (bounds.upper - bounds.lower) / (2 * kNormalQuantile) * std::sqrt(blocks);
+// Standard error of the estimate that the gate takes from `blocks` of them, by the bootstrap (Efron, "Bootstrap
+// methods: another look at the jackknife", 1979): wild blocks count as little here as there, and a case whose processes
+// are of two kinds is as uncertain as it is, which the interval of many blocks, divided by their root, hides. Infinite
+// for too few to say.
+double error_of_estimate(std::span<const double> deltas, int64_t blocks) {
+  constexpr int kSamples = 400;
+  constexpr size_t kLeastBlocks = 5;
+  if (deltas.size() < kLeastBlocks) return kInfinity;
+  Draw draw(1);
+  std::vector<double> sample(static_cast<size_t>(blocks));
+  double sum = 0, squares = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    for (double& delta : sample) delta = deltas[draw.below(deltas.size())];
+    const double estimate = SignedRank(sample).estimate();
+    sum += estimate;
+    squares += estimate * estimate;
+  }
+  const double mean = sum / kSamples;
+  return std::sqrt(std::max(0.0, squares / kSamples - mean * mean));
 }
 
 using DeltasByCase = std::map<std::string, PerMetric<std::vector<double>>>;
@@ -31,23 +43,24 @@ void calibrate_metric(const LatencyPolicy& policy, const DeltasByCase& cases, si
   for (const auto& [id, deltas] : cases) {
     if (!std::ranges::all_of(deltas[metric], [](double delta) { return std::isfinite(delta); })) continue;
     variances.push_back(variance_of(deltas[metric]));
-    into.cases[id][metric] = variances.back();
-    const double error = error_of_one_block(deltas[metric]);
+    const double error = error_of_estimate(deltas[metric], policy.margin_blocks);
+    into.cases[id][metric] = {variances.back(), error};
     if (!std::isfinite(error)) continue;
     squares += error * error;
     ++counted;
   }
   into.prior[metric] = fit_variance_prior(variances);
-  const double one = counted > 0 ? std::sqrt(squares / counted) : kInfinity;
-  into.error[metric] = one / std::sqrt(static_cast<double>(policy.margin_blocks));
+  into.error[metric] = counted > 0 ? std::sqrt(squares / counted) : kInfinity;
 }
 
-Margin margin_of(const LatencyPolicy& policy, const LatencyClass& of, LatencyMetric metric, bool is_measured) {
+// `own`: the case's error, where it is known: a case may be noisier than its class is as a whole.
+Margin margin_of(const LatencyPolicy& policy, const LatencyClass& of, LatencyMetric metric, bool is_measured,
+                 double own) {
   const auto i = static_cast<size_t>(metric);
   Margin here{.gates = metric == LatencyMetric::p50 || is_measured,
               .least = delta_of(metric, policy.changes[i].least),
               .margin = delta_of(metric, policy.changes[i].margin)};
-  const double noise = policy.margin_errors * of.error[i];
+  const double noise = policy.margin_errors * std::max(of.error[i], std::isfinite(own) ? own : 0);
   if (of.blocks == 0 || (here.gates && !std::isfinite(noise))) {
     here.blind = true;
     here.note = "not calibrated with enough blocks: what cannot be seen here is not known";
@@ -91,10 +104,10 @@ GatedCase gated_case(const LatencyPolicy& policy, const LatencyClass& of, const 
     const auto i = static_cast<size_t>(metric);
     const bool is_known = own != of.cases.end();
     const bool is_measured = is_known ? own->second[i].has_value() : of.prior[i].freedom > 0;
-    gated.margins[i] = margin_of(policy, of, metric, is_measured);
+    const LatencyClass::Noise noise = is_known ? own->second[i].value_or(LatencyClass::Noise{}) : LatencyClass::Noise{};
+    gated.margins[i] = margin_of(policy, of, metric, is_measured, noise.error);
     gated.margins[i].unproven = gated.margins[i].gates && !is_known && metric != LatencyMetric::p50;
-    const Variance past = is_known ? own->second[i].value_or(Variance{}) : Variance{};
-    gated.priors[i] = combine(gated.priors[i], past, policy.prior_freedom);
+    gated.priors[i] = combine(gated.priors[i], noise.variance, policy.prior_freedom);
   }
   return gated;
 }

@@ -21,8 +21,12 @@ struct LatencyClass {
   int64_t blocks = 0;           // of single cases; 0: nobody has calibrated it
   PerMetric<Variance> prior{};  // of the delta of one block, over its cases
   PerMetric<double> error{};    // standard error of an estimate from LatencyPolicy::margin_blocks; infinite: not known
-  // Each case's own variances; none where its samples do not have that metric.
-  std::map<std::string, PerMetric<std::optional<Variance>>> cases;
+  // Each case's own, likewise; none where its samples do not have that metric.
+  struct Noise {
+    Variance variance;
+    double error = 0;
+  };
+  std::map<std::string, PerMetric<std::optional<Noise>>> cases;
 };
 
 // By class. Void blocks are left out. A class's cases should have blocks from many processes each, not only be many: 24
@@ -32,7 +36,7 @@ std::map<std::string, LatencyClass> calibrate(const LatencyPolicy& policy, std::
 struct Margin {
   bool gates = false;
   double least = 0;   // the policy's, as a delta
-  double margin = 0;  // likewise, or more where the class is noisier than that: then it is blind to the policy's
+  double margin = 0;  // likewise, or more where class or case is noisier than that: then it is blind to the policy's
   bool blind = false;
   bool unproven = false;  // no calibration shows that the samples of this case have the metric
   std::string note;       // why it does not gate, or to what it is blind; empty otherwise
