@@ -247,11 +247,17 @@ class Comparison:
 
     @cached_property
     def blind(self) -> dict:
-        """Why -> class -> metrics: where a change as small as the policy's margin may go unseen."""
-        found = {}
+        """Why -> class -> metrics: where a change as small as the policy's margin may go unseen. Of a class whose cases
+        have margins of their own, the widest."""
+        widest = {}
         for case in self.cases:
-            for why, metrics in case.blind.items():
-                found.setdefault(why, {}).setdefault(case.latency_class, metrics)
+            for metric, pair in case.pairs.items():
+                key = (case.latency_class, metric)
+                if pair["blind"] and (key not in widest or (pair["margin"] or 0) > (widest[key]["margin"] or 0)):
+                    widest[key] = pair
+        found = {}
+        for (latency_class, metric), pair in widest.items():
+            found.setdefault(pair["note"], {}).setdefault(latency_class, []).append(metric)
         return found
 
 

@@ -9,6 +9,7 @@ from .view import SYMBOL_OF_VERDICT, View
 
 LONGEST = 60_000  # characters; a GitHub comment holds 65536
 _MOST_FAILURES, _MOST_FINDINGS, _MOST_LATENCIES = 50, 50, 60
+_UNSEEN = "a change as small as the policy's margin may go unseen"
 _MOST_NAMED = 10
 _QUANTILES = ("p50_us", "p90_us", "p99_us")
 
@@ -92,14 +93,20 @@ def _against_base(view):
     if comparison is None:
         return []
     told = comparison.told
-    said = f"{verdict(comparison)[1]} {headline(comparison)}{_blind(comparison)}. {unpinned(view)}".rstrip()
+    blind = _blind(comparison)
+
+    def saying(more):
+        return f"{verdict(comparison)[1]} {headline(comparison)}{more}. {unpinned(view)}".rstrip()
+
+    said = saying(f"; {_UNSEEN} {'; '.join(blind)}" if blind else "")
     if comparison.exit_codes == {0} and not comparison.not_passing and not told["selections"] and not told["findings"]:
         return [f"**Latency against the base:** {said}"]
     parts = [
         ["### Latency against the base"],
-        [said],
+        [saying("") if len(blind) > 1 else said],
         [code(told["invalid"], 600)] if told["invalid"] else [],
         [*_cases_that_do_not_pass(comparison), *_beside(told)],
+        [f"{_UNSEEN.capitalize()}:", "", *(f"- {where}" for where in blind)] if len(blind) > 1 else [],
         [NOTE] if comparison.not_passing else [],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part).split("\n")
@@ -135,7 +142,7 @@ def _blind(comparison):
         named = [f"{code(name, 60)} ({', '.join(metrics)})" for name, metrics in list(classes.items())[:_MOST_NAMED]]
         more = f" and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else ""
         told.append(f"in {', '.join(named)}{more}: {code(why, 200)}")
-    return f"; a change as small as the policy's margin may go unseen {'; '.join(told)}" if told else ""
+    return told
 
 
 def _findings(view):

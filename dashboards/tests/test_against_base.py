@@ -205,6 +205,23 @@ def test_a_comparison_that_passes_blindly_says_so_in_that_line(full, tmp_path):
     assert '<span class="coarse">blind</span>' in text
 
 
+def test_of_a_blind_class_the_widest_margin_is_told_and_several_are_a_list(tmp_path):
+    def case(name, metric, margin):
+        note = f"too noisy to see +2.00 % of {metric}: the margin is +{100 * margin:.0f} %"
+        return one_case(f"{name} warm", **SLOWER, pairs={metric: {"blind": True, "note": note, "margin": margin}})
+
+    cases = [case("gemm/a:m=1", "p50", 0.04), case("gemm/b:m=1", "p50", 0.07), case("gemm/c:m=1", "p90", 0.05)]
+    text = summary(compared(tmp_path, [one for one, _ in cases], [b for _, blocks in cases for b in blocks]))
+    unseen = text[text.index("A change as small as the policy's margin may go unseen:") :].splitlines()[2:4]
+    widest = {"p50": "+7 %", "p90": "+5 %"}
+    where = "- in `cpu/warm/below-500us`"
+    assert sorted(unseen) == [
+        f"{where} ({metric}): `too noisy to see +2.00 % of {metric}: the margin is {margin}`"
+        for metric, margin in widest.items()
+    ]
+    assert "the margin is +4 %" not in text
+
+
 @pytest.mark.parametrize("state", ["mismatched", "unpinned"])
 def test_verdicts_of_another_environment_than_the_pinned_one_say_so(tmp_path, state):
     case, blocks = one_case()

@@ -180,6 +180,17 @@ std::vector<std::string> registered_kernels(const fs::path& tree) {
                        [](const std::smatch& match) { return match[1].str() + "/" + match[2].str(); });
 }
 
+std::vector<std::string> registered_cuda_kernels(const fs::path& tree) {
+  static const std::regex form(R"(^\s*assay_kernel\(\s*(\w+)\s+(\w+)\.cu\b)");
+  std::vector<std::string> names =
+      registrations(tree / "kernels" / "CMakeLists.txt", form,
+                    [](const std::smatch& match) { return match[1].str() + "/" + match[2].str(); });
+  std::set<std::string> dispatchers;
+  for (const std::string& name : names) dispatchers.insert(name.substr(0, name.find('/')) + "/dispatch_cuda");
+  names.insert(names.end(), dispatchers.begin(), dispatchers.end());
+  return names;
+}
+
 std::vector<Finding> removed(const std::string& what, const std::vector<std::string>& before,
                              const std::vector<std::string>& now) {
   const std::set<std::string> have(now.begin(), now.end());
@@ -271,6 +282,10 @@ std::vector<Finding> findings_against_base(const fs::path& base, const fs::path&
   std::vector<std::string> kernel_names, op_names;
   for (const KernelInfo& kernel : kernels) kernel_names.push_back(kernel.op + "/" + kernel.name);
   for (const auto& op : ops.all()) op_names.emplace_back(op->name());
+  if (std::ranges::none_of(kernels, [](const KernelInfo& kernel) { return kernel.target == "cuda"; })) {
+    // Nobody compiled any here: gone is what the change lists no more.
+    for (const std::string& name : registered_cuda_kernels(change)) kernel_names.push_back(name);
+  }
   std::vector<Finding> findings = edited_files(base, change);
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   add(edited_harness(base, change, judging));

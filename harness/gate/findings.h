@@ -30,6 +30,8 @@ std::string why_not_by_base(const std::filesystem::path& base, const std::filesy
 // kernels/CMakeLists.txt, as "gemm" and "gemm/simd". A missing file registers nothing.
 std::vector<std::string> registered_ops(const std::filesystem::path& tree);
 std::vector<std::string> registered_kernels(const std::filesystem::path& tree);
+// Those of .cu files, and the dispatcher of each op that has one: what a build without a CUDA compiler leaves out.
+std::vector<std::string> registered_cuda_kernels(const std::filesystem::path& tree);
 
 // Names in `before` that are not in `now`: "`kind` gemm/simd is gone".
 std::vector<Finding> removed(const std::string& what, const std::vector<std::string>& before,

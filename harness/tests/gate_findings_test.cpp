@@ -237,8 +237,32 @@ TEST_F(Trees, RegistrationsAreReadFromTheLists) {
         "assay_kernel(softmax warp_row.cu)\n");
   write("reference/CMakeLists.txt", "assay_op(gemm)\n#assay_op(none)\n");
   EXPECT_THAT(registered_kernels(folder), ElementsAre("gemm/simd", "softmax/warp_row"));
+  EXPECT_THAT(registered_cuda_kernels(folder), ElementsAre("softmax/warp_row", "softmax/dispatch_cuda"));
   EXPECT_THAT(registered_ops(folder), ElementsAre("gemm"));
   EXPECT_THAT(registered_ops(folder / "nowhere"), IsEmpty());
+}
+
+TEST_F(Trees, WhereNobodyCompilesCudaItsKernelsAreGoneWhenTheChangeListsThemNoMore) {
+  const std::string simd = "assay_kernel(gemm simd.cpp)\n", simt = "assay_kernel(gemm simt.cu)\n",
+                    mma = "  assay_kernel(gemm mma.cu LIBS x)\n";
+  write("base/kernels/CMakeLists.txt", simd + simt + mma);
+  write("change/kernels/CMakeLists.txt", simd + simt);
+  for (const char* tree : {"base", "change"}) fs::create_directories(folder / tree / "golden" / "cases");
+  const OpRegistry ops = fake_ops();
+  const auto gone = [&](const std::vector<KernelInfo>& built) {
+    std::vector<std::string> texts;
+    for (const Finding& finding :
+         findings_against_base(folder / "base", folder / "change", folder / "base", built, ops, {})) {
+      if (finding.text.starts_with("kernel ")) texts.push_back(finding.text);
+    }
+    return texts;
+  };
+  KernelInfo host = fake_kernel("gemm", "simd"), device = fake_kernel("gemm", "other");
+  host.target = "cpu";
+  device.target = "cuda";
+  EXPECT_THAT(gone({host}), ElementsAre("kernel gemm/mma is gone"));
+  EXPECT_THAT(gone({host, device}), ElementsAre("kernel gemm/mma is gone", "kernel gemm/simt is gone"))
+      << "what is listed and was not built";
 }
 
 TEST_F(Trees, BaseRefReadsTheCommittedTreeAndLeavesNothing) {
