@@ -10,7 +10,12 @@ from .view import SYMBOL_OF_VERDICT, View
 LONGEST = 60_000  # characters; a GitHub comment holds 65536
 _MOST_FAILURES, _MOST_FINDINGS, _MOST_LATENCIES = 50, 50, 60
 _UNSEEN = "a change as small as the policy's margin may go unseen"
-_MOST_NAMED = 10
+_MOST_NAMED, _MOST_BLIND = 10, 30
+_OF_FINDINGS = (
+    "For a person to read; nothing passes with them (exit code 2 where nothing fails). A change does not judge itself: "
+    "with a base, its policy, pins and goldens were in force, whatever the change edits of them. Once the owner has "
+    "approved what is listed, `assay gate --approve-findings` puts the change's own in force."
+)
 _QUANTILES = ("p50_us", "p90_us", "p99_us")
 
 
@@ -88,7 +93,7 @@ def _failures(view):
 
 
 def _against_base(view):
-    """One line where all passed."""
+    """One line where all passed, and a list of what it is blind to where that is more than one thing."""
     comparison = view.comparison
     if comparison is None:
         return []
@@ -98,15 +103,16 @@ def _against_base(view):
     def saying(more):
         return f"{verdict(comparison)[1]} {headline(comparison)}{more}. {unpinned(view)}".rstrip()
 
-    said = saying(f"; {_UNSEEN} {'; '.join(blind)}" if blind else "")
+    said = saying(f"; {_UNSEEN} {blind[0]}" if len(blind) == 1 else "")
+    unseen = [f"{_UNSEEN.capitalize()}:", "", *(f"- {where}" for where in blind)] if len(blind) > 1 else []
     if comparison.exit_codes == {0} and not comparison.not_passing and not told["selections"] and not told["findings"]:
-        return [f"**Latency against the base:** {said}"]
+        return [f"**Latency against the base:** {said}", *(["", *unseen] if unseen else [])]
     parts = [
         ["### Latency against the base"],
-        [saying("") if len(blind) > 1 else said],
+        [said],
         [code(told["invalid"], 600)] if told["invalid"] else [],
         [*_cases_that_do_not_pass(comparison), *_beside(told)],
-        [f"{_UNSEEN.capitalize()}:", "", *(f"- {where}" for where in blind)] if len(blind) > 1 else [],
+        unseen,
         [NOTE] if comparison.not_passing else [],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part).split("\n")
@@ -138,17 +144,18 @@ def _beside(told):
 def _blind(comparison):
     """Where a verdict is of less than the policy asks for."""
     told = []
-    for why, classes in list(comparison.blind.items())[:_MOST_NAMED]:
+    for why, classes in sorted(comparison.blind.items(), key=lambda item: min(item[1]))[:_MOST_BLIND]:
         named = [f"{code(name, 60)} ({', '.join(metrics)})" for name, metrics in list(classes.items())[:_MOST_NAMED]]
         more = f" and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else ""
         told.append(f"in {', '.join(named)}{more}: {code(why, 200)}")
-    return told
+    left = len(comparison.blind) - _MOST_BLIND
+    return told + ([f"{left} more are in the report"] if left > 0 else [])
 
 
 def _findings(view):
     if not view.findings:
         return []
-    lines = ["### Findings", ""]
+    lines = ["### Findings", "", _OF_FINDINGS, ""]
     lines += [f"- {code(kind, 40)} {code(text, 300)}" for kind, text in view.findings[:_MOST_FINDINGS]]
     return lines + _rest(_MOST_FINDINGS, view.findings)
 

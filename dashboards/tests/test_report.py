@@ -299,8 +299,10 @@ def test_headline_is_never_milder_than_the_records(tmp_path, said, verdict, fail
 
 
 def test_counts_that_differ_are_a_finding(tmp_path):
-    assert view_of(tmp_path, [record()]).findings == []
-    assert view_of(tmp_path, [record()], planned=2).findings[0][0] == "count"
+    whole, lacking = view_of(tmp_path, [record()]), view_of(tmp_path, [record()], planned=2)
+    assert whole.findings == []
+    assert lacking.findings[0][0] == "count"
+    assert ["--approve-findings" in summary(view) for view in (whole, lacking)] == [False, True], "what to do about it"
 
 
 @pytest.mark.parametrize("tail", ["", '{"schema":{"maj'])

@@ -166,7 +166,6 @@ FirstCall compare_first_calls(const std::string& kernel_id, std::span<const doub
                  .ratio = kNone,
                  .low = kNone,
                  .high = kNone};
-  if (call.pin_us > 0 && call.candidate_us > 0) call.ratio = call.candidate_us / call.pin_us;
   // A clock that did not tick measured nothing that a ratio could be of.
   const auto is_measured = [](double us) { return us > 0; };
   if (!std::ranges::all_of(pin, is_measured) || !std::ranges::all_of(candidate, is_measured)) return call;
@@ -175,6 +174,7 @@ FirstCall compare_first_calls(const std::string& kernel_id, std::span<const doub
     for (const double now : candidate) shifts.push_back(std::log(now / before));
   }
   std::ranges::sort(shifts);
+  call.ratio = std::exp(median(shifts));
   const std::vector<double> ways = orders_by_u(pin.size(), candidate.size());
   double all = 0, below = 0;
   for (const double one : ways) all += one;

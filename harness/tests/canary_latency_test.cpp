@@ -162,7 +162,7 @@ TEST(FirstCall, TheIntervalIsThatOfTheTables) {
   const FirstCall eight = compare_first_calls("x", a, b);
   EXPECT_NEAR(std::log(eight.low), 6, 1e-9);
   EXPECT_NEAR(std::log(eight.high), 43, 1e-9);
-  EXPECT_NEAR(std::log(eight.ratio), std::log((std::exp(24) + std::exp(32)) / (std::exp(3) + std::exp(4))), 1e-9);
+  EXPECT_NEAR(std::log(eight.ratio), 24.5, 1e-9) << "their median, which the interval always holds";
 }
 
 TEST(FirstCall, TooFewProcessesHaveNoInterval) {
@@ -185,8 +185,7 @@ TEST(FirstCall, AClockThatDidNotTickMeasuredNothing) {
     EXPECT_TRUE(std::isnan(call.low) && std::isnan(call.high));
   }
   const FirstCall call = compare_first_calls("x", once, ones);
-  EXPECT_EQ(call.ratio, 1);
-  EXPECT_TRUE(std::isnan(call.low) && std::isnan(call.high));
+  EXPECT_TRUE(std::isnan(call.ratio) && std::isnan(call.low) && std::isnan(call.high));
 }
 
 TEST(WhyNoLatency, SaysWhatWasAskedAndWhatWasMeasured) {
