@@ -12,8 +12,8 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
 std::vector<CanaryReason> first_call_reasons(const std::vector<FirstCall>& calls, const CanaryPolicy& policy);
 
 // From the microseconds of each process: the median of all ratios of one of each side, and the interval of the shift of
-// their logarithms by the Mann-Whitney test (Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3rd edition,
-// 2014, section 4.3). There is none where processes are too few for 95 %, or where a clock did not tick.
+// their logarithms by the Mann-Whitney test (Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3rd
+// edition, 2014, section 4.3). There is none where processes are too few for 95 %, or where a clock did not tick.
 FirstCall compare_first_calls(const std::string& kernel_id, std::span<const double> pin,
                               std::span<const double> candidate);
 
