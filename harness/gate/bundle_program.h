@@ -164,6 +164,7 @@ Region place(const char* name, uint64_t bytes, uint64_t byte_offset, uint64_t al
 #endif
   r.first = r.base + byte_offset;
   r.begin = take(r.length);
+  if (reinterpret_cast<uintptr_t>(r.begin) % alignment != 0) cannot("memory is not aligned as the contract asks");
   return r;
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 Case parse_case(const std::string& id) { return make_op_registry().parse_case(id); }
 

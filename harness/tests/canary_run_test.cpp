@@ -12,7 +12,6 @@
 namespace assay {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class CanaryRun : public GateRun {
