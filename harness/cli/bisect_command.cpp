@@ -32,7 +32,6 @@ constexpr int kPromote = 0, kReject = 1, kHold = 2, kInvalid = 3, kUsage = 4;
 constexpr size_t kReasonsTold = 5;
 
 // Words that name just that version, as --candidate takes them.
-std::string words_of(const LibraryVersion& version) { return version.kind + ":" + version.version; }
 
 // What was asked, without what is each canary's own.
 std::vector<std::string> passed_on(const std::vector<std::string>& argv) {
@@ -61,7 +60,7 @@ class Canaries {
 
   // What cannot be asked of any version is told before one is judged.
   void require_askable(const LibraryVersion& version) {
-    const Options options = parse_options(words_for(version));
+    const Options options = parse_options(arguments_for(version));
     const CanarySetting setting = canary_setting(options);
     const CanarySets sets = canary_sets(options);
     if (!sets.broken.empty()) return;  // which its canary will say
@@ -72,7 +71,7 @@ class Canaries {
   // Its exit code.
   int judge(const LibraryVersion& version) {
     const fs::path out = folder_of(version);
-    const std::vector<std::string> words = words_for(version);
+    const std::vector<std::string> words = arguments_for(version);
     const bool has_begun = fs::exists(out / "pin" / "run.json");
     if (has_begun) require_same_question(out, words);
     if (const auto known = verdict_in(out); known && has_begun) {
@@ -95,9 +94,9 @@ class Canaries {
   }
 
  private:
-  std::vector<std::string> words_for(const LibraryVersion& version) const {
+  std::vector<std::string> arguments_for(const LibraryVersion& version) const {
     std::vector<std::string> words = argv_;
-    words.insert(words.end(), {"--pin", words_of(pin_), "--candidate", words_of(version)});
+    words.insert(words.end(), {"--pin", words_for(pin_), "--candidate", words_for(version)});
     return words;
   }
 

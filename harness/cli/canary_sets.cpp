@@ -58,6 +58,18 @@ CanarySets canary_sets(const Options& options) {
   };
   make("pin", options.pin.empty() ? "system" : options.pin, sets.pin);
   make("candidate", options.candidate, sets.candidate);
+  const auto file_of = [&](const LibrarySet& set) {
+    const auto found = std::ranges::find(set.files, sets.recipe.soname, &LibrarySet::File::soname);
+    return found == set.files.end() ? std::filesystem::path() : found->path;
+  };
+  const std::filesystem::path own = file_of(sets.candidate);
+  const bool is_folder = sets.candidate.words == sets.candidate.version;  // what a folder holds, the judge proves
+  if (sets.broken.empty() && !is_folder && !own.empty() && own == file_of(sets.pin)) {
+    sets.broken.push_back(
+        "candidate: " + options.candidate + " is the pin's own file, " + own.string() +
+        "; a version that several sources have is that of the first: name the source, such as debian:" +
+        sets.candidate.version);
+  }
   return sets;
 }
 

@@ -53,6 +53,10 @@ CanarySide::CanarySide(const CanarySetting& setting, std::string name, LibrarySe
     return;
   }
   std::erase_if(loaded_.kernels, [&](const KernelInfo& kernel) { return !recipe.concerns(kernel.op, kernel.name); });
+  if (loaded_.kernels.empty()) {
+    throw UsageError("ci/libraries/" + recipe.name +
+                     ".toml: kernels: none that its modules have is meant; 'assay list' " + "names them as op/kernel");
+  }
   const Options& options = setting.options;
   platforms_ = platforms_of(options, loaded_);
   // Nothing was approved of a library that was told what to choose.
@@ -111,7 +115,8 @@ RunJob CanarySide::job() {
   job.stop_asked = [] { return interrupt_signal() != 0; };
   job.repro_arguments = [this](const KernelInfo& kernel) {
     std::string arguments = repro_arguments(setting_->options, kernel);
-    if (!set_.version.empty()) arguments += " --library " + shell_quoted(set_.library + "=" + set_.version);
+    const std::string& words = set_.words.empty() ? set_.version : set_.words;
+    if (!words.empty()) arguments += " --library " + shell_quoted(set_.library + "=" + words);
     if (!setting_->options.coretype.empty()) arguments += " --coretype " + shell_quoted(setting_->options.coretype);
     return arguments;
   };

@@ -170,7 +170,7 @@ LibrarySet make_library_set(const LibraryPlace& place, const std::string& recipe
                             const std::string& instruction_set, std::vector<std::string>& notes) {
   const auto [recipe, words] = recipe_and_words(place, recipe_name, version);
   const LibraryVersion chosen = find_library_version(place, recipe, words, notes);
-  LibrarySet set{.library = recipe.name, .version = chosen.version};
+  LibrarySet set{.library = recipe.name, .version = chosen.version, .words = words_for(chosen)};
   fs::path main;
   std::vector<fs::path> trees;
   if (chosen.kind == "system") {

@@ -38,7 +38,12 @@ std::vector<LibraryVersion> versions_of(const LibraryPlace& place, const Library
   if (source.kind == "folder") return versions;
   if (source.kind == "system") {
     const fs::path file = find_installed(place, recipe.soname);
-    if (!file.empty()) versions.push_back(installed_version(source, file));
+    if (!file.empty()) {
+      versions.push_back(installed_version(source, file));
+    } else {
+      notes.push_back("nothing is installed that is found as " + recipe.soname +
+                      "; install it, or see to 'soname' in " + "ci/libraries/" + recipe.name + ".toml");
+    }
     return versions;
   }
   std::vector<std::string> question{"versions", source.kind, source.package};
@@ -51,6 +56,10 @@ std::vector<LibraryVersion> versions_of(const LibraryPlace& place, const Library
       throw Error("ci/library versions: '" + line + "' is no source and version");
     }
     versions.push_back(version);
+  }
+  if (versions.empty()) {
+    notes.push_back((source.kind == "debian" ? "no suite has " : "PyPI has no wheel of ") + source.package +
+                    "; see to 'package' and 'suites' in ci/libraries/" + recipe.name + ".toml");
   }
   return versions;
 }
@@ -83,6 +92,11 @@ LibraryVersion folder_version(const LibraryRecipe& recipe, const LibrarySource& 
 
 std::string text_of(const LibraryVersion& version) {
   return version.kind == "folder" ? version.version : version.version + " (" + version.from + ")";
+}
+
+std::string words_for(const LibraryVersion& version) {
+  if (version.kind == "folder") return version.version;
+  return version.version == "unknown" ? version.kind : version.kind + ":" + version.version;
 }
 
 bool is_meant_by(std::string_view version, std::string_view words) {

@@ -28,6 +28,9 @@ struct LibraryVersion {
 // "0.3.29+ds-3 (trixie)"
 std::string text_of(const LibraryVersion& version);
 
+// Words that find_library_version() takes for it and for no other: "debian:0.3.29+ds-3", the folder.
+std::string words_for(const LibraryVersion& version);
+
 // In the order of the recipe's sources, those that are left out too. `notes` gets a line for each source that could not
 // be asked anew. Throws UsageError for a source that cannot be asked at all.
 std::vector<LibraryVersion> library_versions(const LibraryPlace& place, const LibraryRecipe& recipe,

@@ -88,6 +88,23 @@ TEST_F(LibraryVersionsTest, AreNamedByNumberSuiteOrSource) {
   EXPECT_EQ(find("folder:" + (scratch_.path / "own").string()).version, (scratch_.path / "own").string());
 }
 
+TEST_F(LibraryVersionsTest, HaveWordsThatFindEachAgain) {
+  script(kAnswers);
+  for (const LibraryVersion& one : library_versions(place_, recipe_, notes_)) {
+    if (!one.source.left_out.empty()) continue;
+    const LibraryVersion again = find(words_for(one));
+    EXPECT_EQ(again.from, one.from) << words_for(one);
+    EXPECT_EQ(again.version, one.version);
+  }
+}
+
+TEST_F(LibraryVersionsTest, ThatNoSuiteHasIsNoted) {
+  script("true");
+  library_versions(place_, recipe_, notes_);
+  EXPECT_THAT(notes_,
+              ::testing::Contains("no suite has libtiny0; see to 'package' and 'suites' in ci/libraries/tiny.toml"));
+}
+
 TEST_F(LibraryVersionsTest, ThatSeveralAreOrNoneOrLeftOutAreRefusedWithTheReason) {
   script(kAnswers);
   EXPECT_THAT(refusal("0.4"), AllOf(HasSubstr("may be any of these"), HasSubstr("0.4.1 (PyPI), 0.4.2 (PyPI)")));

@@ -16,7 +16,8 @@ namespace assay {
 
 struct LibrarySet {
   std::string library;                             // the recipe's name, "openblas"; empty: no set, what is installed
-  std::string version;                             // as asked for: "0.3.29", "trixie", a folder
+  std::string version;                             // "0.3.29+ds-3", a folder
+  std::string words;                               // that ask for it again, whatever else has it: "debian:0.3.29+ds-3"
   std::vector<std::filesystem::path> folders;      // put first in a worker's library path
   std::filesystem::path loader;                    // the set's own dynamic loader; empty: the system's
   std::map<std::string, std::string> environment;  // of the worker: {"OPENBLAS_CORETYPE", "Haswell"}
