@@ -191,7 +191,7 @@ TEST_F(LibraryCli, ABisectionFindsTheFirstBadVersionAndWhatItBreaks) {
   EXPECT_THAT(end.output, AllOf(HasSubstr("bisection: " + kRecipe + " of 4 versions, in " + out().string()),
                                 HasSubstr("first REJECT: 9.10 (PyPI); last without: 9.9 (PyPI)\n"),
                                 HasSubstr("\n  " + kShape + ": "), Not(HasSubstr("not known"))));
-  const std::string line = repro_line_with(end.output, "--library '" + kRecipe + "=9.10'");
+  const std::string line = repro_line_with(end.output, "--library '" + kRecipe + "=wheel:9.10'");
   ASSERT_THAT(line, HasSubstr(" repro '" + kShape)) << end.output;
   EXPECT_EQ(run_line(line).status, 1) << line;
   // Each version's canary is kept, against the first, and the same question is answered from them.
