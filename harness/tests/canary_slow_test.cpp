@@ -24,7 +24,8 @@ TEST_F(CanaryCli, AShapeThatIs30PercentSlowerIsRejectedOrHeldForExactlyThat) {
   const ProgramEnd end = canary(planted("PLANT_SLOW"), arguments);
   EXPECT_THAT(end.status, AnyOf(1, 2)) << end.output;
   EXPECT_THAT(grave(), Contains(StartsWith("slower " + kSlow + " "))) << end.output;
-  EXPECT_THAT(grave(), Each(StartsWith("slower " + kSlow + " "))) << end.output;
+  // Its first call is a call too.
+  EXPECT_THAT(grave(), Each(AnyOf(StartsWith("slower " + kSlow + " "), "first-call " + kSlow))) << end.output;
 }
 
 TEST_F(CanaryCli, TheSameLibraryIsNotCalledSlower) {
