@@ -288,6 +288,14 @@ def test_libraries_are_told_by_build_and_package(tmp_path):
     assert "and not its own" not in text
 
 
+def test_what_no_pin_tells_of_the_environment_is_told(tmp_path):
+    told = canary_json([case()])
+    assert "unknown: " not in said(page_of(write_canary(tmp_path / "without", told)))
+    told["environment_label"]["unknown"] = ["libz (version 1, which the pin does not list)"]
+    text = said(page_of(write_canary(tmp_path / "with", told)))
+    assert "unknown: libz (version 1, which the pin does not list)" in text
+
+
 def test_a_file_that_came_in_the_place_of_another_is_told(tmp_path):
     told = invalid_canary("candidate: libopenblas.so.0: /lib/0.3.21.so was loaded")
     told["candidate"]["loaded"] = told["pin"]["loaded"] + [

@@ -32,12 +32,9 @@ namespace fs = std::filesystem;
 
 // The label of the machine without the library that is moved: its builds are what the two sides prove.
 PinLabel label_without(const Run& run, const LibrarySet& set, const fs::path& pins) {
-  Environment environment = environment_of(run);
-  environment.whole = false;
-  std::erase_if(environment.libraries, [&](const LoadedLibrary& library) {
-    return std::ranges::any_of(set.files, [&](const LibrarySet::File& file) { return file.path == library.path; });
-  });
-  return label_of(environment, pins);
+  std::vector<fs::path> moved;
+  for (const LibrarySet::File& file : set.files) moved.push_back(file.path);
+  return label_beside(environment_of(run), moved, pins);
 }
 
 // "openblas-1a2b3c4d5e6f", of the library's own file and what is asked of it.

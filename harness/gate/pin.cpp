@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -126,6 +128,16 @@ PinnedLibrary to_pin(const LoadedLibrary& library, bool late) {
   return {.file = file_of(library), .version = build.version, .build_id = build.build_id, .late = late};
 }
 
+// Adds the paths of those libraries of `environment` that `file` needs, and those that they need in turn.
+void add_needed(const fs::path& file, const Environment& environment, std::set<std::string>& paths) {
+  const std::vector<std::string> sonames = needed_by(file);
+  for (const LoadedLibrary& library : environment.libraries) {
+    const std::string soname = soname_of(library.path);
+    if (std::ranges::find(sonames, soname.empty() ? file_of(library) : soname) == sonames.end()) continue;
+    if (paths.insert(library.path).second) add_needed(library.path, environment, paths);
+  }
+}
+
 void add_change(std::vector<std::string>& changes, const std::string& what, const std::string& before,
                 const std::string& now) {
   if (before != now) changes.push_back(one_line(fmt::format("{}: {} before, {} now", what, before, now)));
@@ -203,6 +215,31 @@ PinLabel label_of(const Environment& environment, const fs::path& pins) {
   label.differences = differences(*pin, environment);
   label.unknown = unknown_to_both(*pin, environment);
   label.state = label.differences.empty() ? PinState::pinned : PinState::mismatched;
+  return label;
+}
+
+PinLabel label_beside(Environment environment, const std::vector<fs::path>& moved, const fs::path& pins) {
+  environment.whole = false;
+  std::set<std::string> needed;
+  for (const fs::path& file : moved) add_needed(file, environment, needed);
+  std::erase_if(environment.libraries, [&](const LoadedLibrary& library) {
+    return std::ranges::find(moved, fs::path(library.path)) != moved.end();
+  });
+  std::vector<LoadedLibrary> came_with;
+  if (const std::optional<Pin> pin = find_pin(pins, environment.platform)) {
+    std::set<std::string> listed;
+    for (const PinnedLibrary& library : pin->libraries) listed.insert(name_of(library.file));
+    const auto is_the_systems_own = [&](const LoadedLibrary& library) {
+      return !needed.contains(library.path) || listed.contains(name_of(file_of(library)));
+    };
+    std::ranges::remove_copy_if(environment.libraries, std::back_inserter(came_with), is_the_systems_own);
+    std::erase_if(environment.libraries, std::not_fn(is_the_systems_own));
+  }
+  PinLabel label = label_of(environment, pins);
+  for (const LoadedLibrary& library : came_with) {
+    label.unknown.push_back(name_of(file_of(library)) + " (" + text_of(to_build(library)) +
+                            ", which the moved library needs and the pin does not list)");
+  }
   return label;
 }
 

@@ -36,6 +36,11 @@ std::vector<std::string> unknown_to_both(const Pin& pin, const Environment& foun
 // What ci/pins of the tree that judges, `pins`, says of an environment. Throws UsageError for a file that is no pin.
 PinLabel label_of(const Environment& environment, const std::filesystem::path& pins);
 
+// The same without the files of a library that is moved, whose builds its set proves. What they need and the pin does
+// not list came with the library (the system's libz with a wheel): it is no difference, and `unknown` names it.
+PinLabel label_beside(Environment environment, const std::vector<std::filesystem::path>& moved,
+                      const std::filesystem::path& pins);
+
 // "pinned, as ci/pins/X.toml says", "mismatched: ...", "unpinned: ...", without the differences: one line.
 std::string label_text(const PinLabel& label);
 

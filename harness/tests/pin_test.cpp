@@ -211,6 +211,58 @@ TEST_F(Labels, WhatNobodyKnowsStandsInTheLabel) {
   EXPECT_THAT(label_text(label_of(same, scratch.path)), HasSubstr("; unknown then and now: cpu.microcode"));
 }
 
+// /X needs libinner.so.1, which needs libouter.so.2.
+class MovedLibrary : public Labels {
+ protected:
+  void SetUp() override {
+    write_text(scratch.path / (pin.platform.name() + ".toml"), print_pin(pin));
+    make("libouter.so.2", "");
+    make("libinner.so.1", "libouter.so.2");
+    make("libmoved.so.0", "libinner.so.1");
+    make("libstranger.so.0", "");
+  }
+  void make(const std::string& soname, const std::string& needs) {
+    write_text(scratch.path / "tiny.c", "int x;\n");
+    const std::string command = "cd '" + scratch.path.string() + "' && cc -shared -fPIC -Wl,--build-id " +
+                                "-Wl,--no-as-needed -Wl,-soname," + soname + " -o " + soname + " tiny.c" +
+                                (needs.empty() ? "" : " -L. -l:" + needs);
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  }
+  LoadedLibrary loaded(const std::string& soname) const {
+    return {(scratch.path / soname).string(), "", build_of(scratch.path / soname), {"gemm_a.so"}};
+  }
+  PinLabel label_with(std::initializer_list<const char*> sonames) const {
+    Environment with = environment;
+    with.libraries.pop_back();  // the pin's OpenBLAS, in whose place it comes
+    for (const char* soname : sonames) with.libraries.push_back(loaded(soname));
+    return label_beside(with, {scratch.path / "libmoved.so.0"}, scratch.path);
+  }
+};
+
+TEST_F(MovedLibrary, IsLeftOut) {
+  const PinLabel label = label_with({"libmoved.so.0"});
+  EXPECT_EQ(label.state, PinState::pinned) << label_text(label);
+  EXPECT_THAT(label.unknown, IsEmpty());
+}
+
+TEST_F(MovedLibrary, WhatItNeedsAndThePinDoesNotListIsUnknown) {
+  const PinLabel label = label_with({"libmoved.so.0", "libinner.so.1", "libouter.so.2"});
+  EXPECT_EQ(label.state, PinState::pinned) << label_text(label);
+  EXPECT_THAT(label.unknown, ElementsAre(HasSubstr("libinner (version unknown (build-id "), StartsWith("libouter (")));
+}
+
+TEST_F(MovedLibrary, WhatItDoesNotNeedIsADifferenceStill) {
+  EXPECT_THAT(label_with({"libmoved.so.0", "libstranger.so.0"}).differences,
+              ElementsAre(StartsWith("libstranger: pinned nothing")));
+}
+
+TEST_F(MovedLibrary, AnotherBuildOfWhatThePinListsIsADifferenceThoughItNeedsIt) {
+  make("libm.so.6", "");
+  make("libmoved.so.0", "libm.so.6");
+  EXPECT_THAT(label_with({"libmoved.so.0", "libm.so.6"}).differences,
+              ElementsAre(AllOf(StartsWith("libm: pinned nothing"), HasSubstr("the pin does not list it"))));
+}
+
 Run run_of(const Environment& environment) {
   Run run;
   run.asked.device = environment.platform.device;
