@@ -138,6 +138,20 @@ def test_a_stale_table_is_noticed():
     assert rendered(stale) != stale
 
 
+def refused(contracts: str) -> list[str]:
+    """Kernels of which no case is judged, since their op does not allow their contract."""
+    return [found["kernel"] for found in CONTRACT.finditer(contracts) if "| REFUSED: " in found[0]]
+
+
+def test_no_contract_is_refused():  # without a GPU, no run says so of CUDA kernels
+    assert refused(listing("contracts")) == []
+
+
+def test_a_refused_contract_is_noticed():
+    row = "| gemm/own | cuda | REFUSED: alignment 512 is not a power of two up to 256 | f32 | nothing | none | me |"
+    assert refused(row + "\n" + row.replace("gemm/own", "gemm/other").replace("REFUSED: ", "")) == ["gemm/own"]
+
+
 def test_workspaces_are_within_what_the_policy_allows():  # without a GPU, no run says so of CUDA kernels
     limits = tomllib.loads((ROOT / "ci/policy/policy.toml").read_text())["limits"]
     contracts = listing("contracts")

@@ -61,7 +61,12 @@ std::string cell(std::string text) {
   return text;
 }
 
-void list_contracts(const std::vector<KernelInfo>& kernels) {
+// Why no case of it is judged: its op does not allow such a contract. Empty: it does.
+std::string refusal_of(const OpRegistry& ops, const KernelInfo& kernel) {
+  return ops.named(kernel.op).cap_violation(kernel.contract);
+}
+
+void list_contracts(const OpRegistry& ops, const std::vector<KernelInfo>& kernels) {
   fmt::print("| kernel | target | claims | arithmetic | promises | workspace | owner |\n");
   fmt::print("| --- | --- | --- | --- | --- | --- | --- |\n");
   for (const KernelInfo& kernel : kernels) {
@@ -69,8 +74,9 @@ void list_contracts(const std::vector<KernelInfo>& kernels) {
     std::string notes = c.workspace_limit == 0 ? "none" : fmt::format("{} bytes at most", c.workspace_limit);
     if (c.may_allocate) notes += ", allocates";
     if (c.may_fall_back) notes += ", may fall back";
+    const std::string refused = refusal_of(ops, kernel), claims = c.domain.empty() ? "everything" : c.domain;
     fmt::print("| {}/{} | {} | {} | {} | {} | {} | {} |\n", cell(kernel.op), cell(kernel.name), cell(kernel.target),
-               c.domain.empty() ? "everything" : cell(c.domain), arithmetic_text(c.arithmetic),
+               cell(refused.empty() ? claims : "REFUSED: " + refused), arithmetic_text(c.arithmetic),
                c.promises == 0 ? "nothing" : joined(promise_names(c.promises), ", "), notes, cell(c.owner));
   }
 }
@@ -85,12 +91,14 @@ void list_text(const OpRegistry& ops, const std::vector<KernelInfo>& kernels) {
     }
     for (const KernelInfo& kernel : kernels) {
       if (kernel.op != op->name()) continue;
-      fmt::print("  {}/{}  {}  {}\n", kernel.op, kernel.name, kernel.target, kernel.module.filename().string());
+      const std::string refused = refusal_of(ops, kernel);
+      fmt::print("  {}/{}  {}  {}{}\n", kernel.op, kernel.name, kernel.target, kernel.module.filename().string(),
+                 refused.empty() ? "" : "  REFUSED: " + refused);
     }
   }
 }
 
-nlohmann::json kernels_to_json(const std::vector<KernelInfo>& kernels) {
+nlohmann::json kernels_to_json(const OpRegistry& ops, const std::vector<KernelInfo>& kernels) {
   nlohmann::json list = nlohmann::json::array();
   for (const KernelInfo& kernel : kernels) {
     list.push_back({{"op", kernel.op},
@@ -98,7 +106,8 @@ nlohmann::json kernels_to_json(const std::vector<KernelInfo>& kernels) {
                     {"target", kernel.target},
                     {"module", kernel.module.string()},
                     {"module_hash", kernel.module_hash},
-                    {"contract", to_json(kernel.contract)}});
+                    {"contract", to_json(kernel.contract)},
+                    {"refused", refusal_of(ops, kernel)}});
   }
   return list;
 }
@@ -132,13 +141,13 @@ int list_command(const Options& options) {
     for (const PlannedCase& planned : plan.cases) cases.push_back(planned.id);
   }
   if (options.json) {
-    nlohmann::json document = {{"kernels", kernels_to_json(kernels)}, {"broken_modules", loaded.broken}};
+    nlohmann::json document = {{"kernels", kernels_to_json(ops, kernels)}, {"broken_modules", loaded.broken}};
     if (options.list_cases) document["cases"] = cases;
     fmt::print("{}\n", print_json(document, 1));
   } else if (options.list_cases) {
     for (const std::string& id : cases) fmt::print("{}\n", id);
   } else if (options.list_contracts) {
-    list_contracts(kernels);
+    list_contracts(ops, kernels);
   } else {
     list_text(ops, kernels);
   }

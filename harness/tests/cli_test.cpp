@@ -419,7 +419,15 @@ TEST_F(Cli, TablesAreWhatTheCodeHolds) {
   const std::string checks = assay({"list", "--checks"}).output;
   for (const CheckRow& row : check_table()) EXPECT_THAT(checks, HasSubstr(std::string(row.meaning)));
   const std::string contracts = assay({"list", "--contracts", "--module", module("good")}).output;
-  EXPECT_THAT(contracts, AllOf(HasSubstr("| reduce/bad | cpu |"), HasSubstr("| --- |")));
+  EXPECT_THAT(contracts, AllOf(HasSubstr("| reduce/bad | cpu |"), HasSubstr("| --- |"), Not(HasSubstr("REFUSED"))));
+}
+
+TEST_F(Cli, AContractThatItsOpDoesNotAllowIsListedAsRefused) {
+  const std::string bad = module("claim_too_much"), why = "depth_divisor 1 is below";
+  EXPECT_THAT(assay({"list", "--module", bad}).output, HasSubstr("REFUSED: " + why));
+  EXPECT_THAT(assay({"list", "--contracts", "--module", bad}).output, HasSubstr("| REFUSED: " + why));
+  const nlohmann::json list = nlohmann::json::parse(assay({"list", "--json", "--module", bad}).output);
+  EXPECT_THAT(list.at("kernels").at(0).at("refused"), ::testing::StartsWith(why));
 }
 
 }  // namespace

@@ -246,7 +246,7 @@ TEST(Softmax, CapsNameTheirReason) {
   EXPECT_NE(violation([](Contract& c) { c.owner.clear(); }), "");
   EXPECT_NE(violation([](Contract& c) { c.domain.clear(); }), "");
   EXPECT_NE(violation([](Contract& c) { c.interface_version = 0; }), "");
-  EXPECT_NE(violation([](Contract& c) { c.alignment = 128; }), "");
+  EXPECT_NE(violation([](Contract& c) { c.alignment = 512; }), "");
   EXPECT_NE(violation([](Contract& c) { c.alignment = 24; }), "");
   EXPECT_NE(violation([](Contract& c) { c.workspace_limit = uint64_t{1} << 40; }), "");
   EXPECT_NE(violation([](Contract& c) { c.nan_policy = 7; }), "");

@@ -15,7 +15,7 @@ inline constexpr int32_t kLeastDepthDivisorF32 = 32;
 inline constexpr int32_t kLeastDepthDivisorF64 = 8;
 inline constexpr int32_t kLargestDepthConstant = 48;
 inline constexpr uint64_t kLargestWorkspace = uint64_t{1} << 32;  // bytes
-inline constexpr uint32_t kLargestAlignment = 64;                 // bytes: a cache line
+inline constexpr uint32_t kLargestAlignment = 256;  // bytes: of what CUDA allocates (CUDA C++ Programming Guide)
 
 // Empty, or the first condition that the contract breaks, as a sentence for its author.
 std::string common_cap_violation(const Contract& contract);
