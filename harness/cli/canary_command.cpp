@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <future>
 #include <optional>
 
 #include "cli/canary_sets.h"
@@ -84,9 +86,14 @@ class CanaryRun {
     evidence_.latency_asked = !setting.options.no_latency;
     evidence_.not_as_asked = sets_.broken;
     if (!sets_.broken.empty()) return;
-    for (const auto& [name, set] : {std::pair{"pin", &sets_.pin}, {"candidate", &sets_.candidate}}) {
-      sides_.push_back(std::make_unique<CanarySide>(setting, name, *set, sets_.modules, sets_.recipe));
-      if (!sides_.back()->broken().empty()) evidence_.not_as_asked.push_back(sides_.back()->broken());
+    const auto load = [&](const char* name, const LibrarySet& set) {
+      return std::make_unique<CanarySide>(setting, name, set, sets_.modules, sets_.recipe);
+    };
+    auto candidate = std::async(std::launch::async, load, "candidate", std::cref(sets_.candidate));
+    sides_.push_back(load("pin", sets_.pin));
+    sides_.push_back(candidate.get());
+    for (const auto& side : sides_) {
+      if (!side->broken().empty()) evidence_.not_as_asked.push_back(side->broken());
     }
   }
 
@@ -103,9 +110,7 @@ class CanaryRun {
     started_ = run.started;
     for (const PlannedCase& planned : pin().plan().cases) evidence_.planned.push_back(planned.id);
     if (!judge_cases()) return false;
-    for (const auto& side : sides_) {
-      if (!side->take_fingerprints()) return false;
-    }
+    if (!take_fingerprints()) return false;
     for (const auto& [side, seen] : {std::pair{&pin(), &evidence_.pin}, {&candidate(), &evidence_.candidate}}) {
       *seen = {read_records(side->folder()), read_fingerprints(side->folder())};
     }
@@ -162,6 +167,13 @@ class CanaryRun {
     run.pin = label_without(run, pin().set(), setting_.trees.pins());
     if (run.pin.state == PinState::pinned || setting_.options.unpinned) return;
     evidence_.not_as_asked.push_back("the environment is no longer the pinned one: " + label_text(run.pin));
+  }
+
+  // Of both sides at once: nothing in them is a time.
+  bool take_fingerprints() {
+    auto of_candidate = std::async(std::launch::async, [&] { return candidate().take_fingerprints(); });
+    const bool of_pin = pin().take_fingerprints();
+    return of_candidate.get() && of_pin;
   }
 
   bool judge_cases() {

@@ -41,6 +41,7 @@ CanarySide::CanarySide(const CanarySetting& setting, std::string name, LibrarySe
     broken_ = name_ + ": cannot be loaded: " + e.what();
     return;
   }
+  loaded_.start_judge = judge_process(settings());  // this one ends with the thread that loads a side
   run_.libraries = loaded_.libraries;
   if (!loaded_.broken.empty()) {
     const size_t more = loaded_.broken.size() - 1;

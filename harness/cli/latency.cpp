@@ -162,6 +162,7 @@ ComparisonJob job_of(const Judged& judged, ComparedCases compared, const Compari
     }
   }
   job.meter = {.start = timing_process(limited(judge_settings(*judged.options), *judged.policy)),
+               .prepares_at_once = judged.options->device != "cpu",  // whose engines are compiled where they run
                .voids = policy.voids.at(judged.options->device),
                .samples = policy.samples.at(judged.options->device),
                .seed = start.seed};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <map>
 #include <set>
 #include <utility>
@@ -92,6 +93,20 @@ struct BlockMeter::Measured {
 
 BlockMeter::BlockMeter(Settings settings) : settings_(std::move(settings)) {}
 
+void BlockMeter::prepare_at_once(std::vector<Running>& all, const std::vector<Visit>& cases) const {
+  std::vector<std::future<void>> at_work;
+  for (Running& one : all) {
+    at_work.push_back(std::async(std::launch::async, [this, &one, &cases] {
+      for (const Visit& visit : cases) {
+        if (settings_.stop_asked()) return;
+        one.process->prepare(one.is_change ? visit.arm_case->change : visit.arm_case->base, visit.arm_case->c);
+      }
+    }));
+  }
+  for (std::future<void>& one : at_work) one.wait();
+  for (std::future<void>& one : at_work) one.get();
+}
+
 void BlockMeter::take_turn(Running& running, const Visit& visit) {
   const ArmCase& one = *visit.arm_case;
   const LatencyPolicy::Samples& all = settings_.samples;
@@ -118,6 +133,7 @@ std::optional<BlockMeter::Measured> BlockMeter::run_processes(BlockOrder order, 
     for (Running& one : all) one.sentinels_us.push_back(one.process->sentinel().compute_us);
   };
   const std::vector<Visit> cases = visits(wanted, draw);
+  if (settings_.prepares_at_once) prepare_at_once(all, cases);
   read_sentinels();
   for (size_t i = 0; i < cases.size(); ++i) {
     if (i == cases.size() / 2) read_sentinels();

@@ -39,6 +39,7 @@ class BlockMeter {
     StartTiming start_change;  // of the change's processes, where they are started otherwise than the base's
     ReadMachine machine = machine_reader();
     std::function<bool()> stop_asked = [] { return false; };
+    bool prepares_at_once = false;  // all processes together, before any is timed: where preparing takes long
     LatencyPolicy::Voids voids;
     LatencyPolicy::Samples samples;
     uint64_t seed = 0;  // of the coin and of every other draw
@@ -52,12 +53,14 @@ class BlockMeter {
 
   // Each kernel id of the cases in a process of its own arm's: planned and launched once, without samples.
   std::map<std::string, Timed> planned(bool of_change);
+  bool prepares_at_once() const { return settings_.prepares_at_once; }
 
  private:
   struct Visit;
   struct Running;
   struct Measured;
   std::vector<Visit> visits(const std::vector<size_t>& wanted, Draw& draw) const;
+  void prepare_at_once(std::vector<Running>& all, const std::vector<Visit>& cases) const;
   void take_turn(Running& running, const Visit& visit);
   std::optional<Measured> run_processes(BlockOrder order, Draw draw, const std::vector<size_t>& wanted);
   std::vector<RecordedBlock> concluded(int64_t number, BlockOrder order, const std::vector<size_t>& wanted,

@@ -72,15 +72,15 @@ class InTurn : public RunObserver {
 using Jobs = std::array<RunJob, 2>;
 using Endings = std::array<RunEnding, 2>;
 
-// One case at a time.
-Endings run_pair(Jobs jobs) {
+// Both sides at once. In turn: one case at a time.
+Endings run_pair(Jobs jobs, bool in_turn) {
   Turns turns({jobs[0].recorded.size(), jobs[1].recorded.size()});
   std::array<RunEnding, 2> endings;
   std::array<std::exception_ptr, 2> failures;
   std::atomic<bool> has_failed = false;
   const auto run = [&](size_t side) {
     InTurn observer(turns, side, jobs[side].observer);
-    jobs[side].observer = &observer;
+    if (in_turn) jobs[side].observer = &observer;
     jobs[side].stop_asked = [&has_failed, asked = jobs[side].stop_asked] { return has_failed || (asked && asked()); };
     try {
       endings[side] = run_plan(jobs[side]);
@@ -135,8 +135,10 @@ class Pairs {
  public:
   explicit Pairs(const Jobs& jobs) : jobs_(jobs), recorded_{jobs[0].recorded, jobs[1].recorded} {
     for (size_t i = 0; i < jobs[0].plan->cases.size(); ++i) {
-      const PlannedCase &one = jobs[0].plan->cases[i], &other = jobs[1].plan->cases[i];
-      (may_be_beside_others(one) && may_be_beside_others(other) ? together_ : alone_).push_back(one.id);
+      for (size_t side = 0; side < jobs.size(); ++side) {
+        const PlannedCase& one = jobs[side].plan->cases[i];
+        (may_be_beside_others(one) ? together_ : alone_)[side].push_back(one.id);
+      }
     }
   }
 
@@ -163,15 +165,15 @@ class Pairs {
       job.jobs = 1;
       job.beside_others = true;
       job.observer = observers[side].get();
-      job.recorded.insert(alone_.begin(), alone_.end());
-      for (size_t i = 0; i < together_.size(); ++i) {
-        if (i % static_cast<size_t>(pairs) != static_cast<size_t>(pair)) job.recorded.insert(together_[i]);
+      job.recorded.insert(alone_[side].begin(), alone_[side].end());
+      for (size_t i = 0; i < together_[side].size(); ++i) {
+        if (i % static_cast<size_t>(pairs) != static_cast<size_t>(pair)) job.recorded.insert(together_[side][i]);
       }
       job.append = [this, side](const Record& record) { append(side, record); };
       job.stop_asked = [this, side] { return has_failed_ || jobs_[side].stop_asked(); };
     }
     try {
-      const Endings endings = run_pair(std::move(share));
+      const Endings endings = run_pair(std::move(share), false);
       const std::lock_guard lock(mutex_);
       add(endings, endings_);
     } catch (...) {
@@ -189,7 +191,7 @@ class Pairs {
   }
 
   const Jobs& jobs_;
-  std::vector<std::string> together_, alone_;
+  std::array<std::vector<std::string>, 2> together_, alone_;
   std::mutex mutex_, telling_;
   std::array<std::set<std::string>, 2> recorded_;
   Endings endings_;
@@ -212,7 +214,7 @@ std::array<RunEnding, 2> run_in_turn(std::array<RunJob, 2> jobs) {
       jobs[side].jobs = 1;
     }
   }
-  add(run_pair(std::move(jobs)), endings);
+  add(run_pair(std::move(jobs), true), endings);
   return endings;
 }
 

@@ -1,7 +1,7 @@
 // Judges the cases of a canary under pin and candidate, in turn: no case of the one begins before the other has its
 // record of the case before, and which comes first alternates. What disturbs the machine for a while disturbs both.
-// Where several cases may be judged at once, as many such pairs of judges share the cases, and what asks for a machine
-// of its own comes last, as in gate/coordinator.h.
+// Where several cases may be judged at once, as many pairs of judges share the cases, none waiting for another, and
+// what asks for a machine of its own (gate/coordinator.h) comes last, in turn.
 #pragma once
 
 #include <array>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -146,7 +147,9 @@ struct PlansOfArms {
 };
 PlansOfArms compare_plans(ComparisonJob& job) {
   BlockMeter meter(job.meter_settings());
-  const std::map<std::string, Timed> base = meter.planned(false), change = meter.planned(true);
+  const auto how = meter.prepares_at_once() ? std::launch::async : std::launch::deferred;
+  auto of_change = std::async(how, [&] { return meter.planned(true); });
+  const std::map<std::string, Timed> base = meter.planned(false), change = of_change.get();
   PlansOfArms plans;
   for (const auto& [kernel_id, of_base] : base) {
     const Timed& of_change = change.at(kernel_id);

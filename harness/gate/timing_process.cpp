@@ -18,6 +18,7 @@ class JudgeThatTimes : public TimingProcess {
   }
   JudgeThatTimes(const JudgeThatTimes&) = delete;
   JudgeThatTimes& operator=(const JudgeThatTimes&) = delete;
+  void prepare(const KernelInfo& kernel, const Case& c) override { judge_.prepare(kernel, c); }
   Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) override {
     return judge_.time(kernel, c, plan);
   }

@@ -12,6 +12,7 @@ class TimingProcess {
  public:
   virtual ~TimingProcess() = default;
   // As in JudgeClient; either may throw JudgeDied.
+  virtual void prepare(const KernelInfo& kernel, const Case& c) = 0;
   virtual Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) = 0;
   virtual SentinelTimes sentinel() = 0;
   virtual double seconds_spent() = 0;

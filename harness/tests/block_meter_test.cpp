@@ -25,19 +25,21 @@ constexpr LatencyPolicy::Voids kVoids{.steal = 0.005, .foreign = 0.05, .sentinel
 
 class BlockMeterTest : public ::testing::Test {
  protected:
-  BlockMeter meter(std::vector<ArmCase> cases) {
+  BlockMeter meter(std::vector<ArmCase> cases, bool prepares_at_once = false) {
     BlockMeter::Settings settings;
     settings.cases = std::move(cases);
     settings.start = [this] { return std::make_unique<MadeUpProcess>(world); };
     settings.machine = [this] { return world.states[std::min(world.readings++, world.states.size() - 1)]; };
+    settings.prepares_at_once = prepares_at_once;
     settings.voids = kVoids;
     settings.samples = {.warm = 60, .cold = 20};
     settings.seed = 7;
     return BlockMeter(std::move(settings));
   }
-  BlockMeter three() {
+  BlockMeter three(bool prepares_at_once = false) {
     return meter({made_up_case(ops, "m=1,n=1,dtype=f32", "warm"), made_up_case(ops, "m=1,n=1,dtype=f32", "cold"),
-                  made_up_case(ops, "m=2,n=1,dtype=f32", "warm")});
+                  made_up_case(ops, "m=2,n=1,dtype=f32", "warm")},
+                 prepares_at_once);
   }
 
   TimedWorld world;
@@ -84,6 +86,28 @@ TEST_F(BlockMeterTest, TheProcessesTakeTurnsAtEveryCase) {
   three().measure(0, {0, 1, 2});
   EXPECT_THAT(world.turns, ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
   for (const auto& process : world.processes) EXPECT_EQ(process[0].kernel_id, world.processes[0][0].kernel_id);
+}
+
+TEST_F(BlockMeterTest, WherePreparingTakesLongAllProcessesPrepareBeforeAnyIsTimed) {
+  three().measure(0, {0, 1, 2});
+  EXPECT_TRUE(world.prepared.empty());
+  world.processes.clear();
+  world.turns.clear();
+  BlockMeter at_once = three(true);
+  at_once.measure(0, {0, 1, 2});
+  ASSERT_EQ(world.prepared.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    std::vector<std::string> timed;
+    for (const TimedWorld::Asked& asked : world.processes[i]) timed.push_back(asked.module + " " + asked.kernel_id);
+    EXPECT_EQ(world.prepared.at(i), timed);
+  }
+  EXPECT_FALSE(world.prepared_late);
+}
+
+TEST_F(BlockMeterTest, AProcessThatDiesPreparingIsMeasuredAgain) {
+  world.dies_preparing = 2;
+  EXPECT_EQ(three(true).measure(0, {0, 1, 2}).size(), 3u);
+  EXPECT_EQ(world.processes.size(), 8u);
 }
 
 TEST_F(BlockMeterTest, TurnsShareTheSamplesOfACase) {

@@ -195,6 +195,35 @@ TEST(Judge, TwoModulesOfOneFileNameAreRefusedForTheirLibrariesWouldBeConfused) {
   EXPECT_EQ(judge.load(first).size(), 1u) << "once more is no other";
 }
 
+TEST(Judge, PreparesInTheProcessThatTimesAndLaunchesNothing) {
+  const Scratch scratch;
+  const std::filesystem::path lazy = scratch.path / "load_late.so";
+  std::filesystem::copy(module_named("late_1"), scratch.path / "late.so");
+  std::filesystem::copy(module_named("load_late"), lazy);
+  JudgeClient from(settings()), judge(settings());
+  const KernelInfo kernel = from.load(lazy).at(0);
+  const OpRegistry ops = make_op_registry();
+  const Case c = ops.parse_case(kNormal);
+  const auto has = [&](const char* file) {
+    return std::ranges::any_of(judge.libraries(), [&](const auto& one) { return one.path.ends_with(file); });
+  };
+  judge.prepare(kernel, c);
+  EXPECT_TRUE(has("load_late.so"));
+  EXPECT_FALSE(has("/late.so")) << "it launched";
+  EXPECT_EQ(judge.time(kernel, c, {}).failed, "");
+  EXPECT_TRUE(has("/late.so"));
+}
+
+TEST(Judge, WhatFailsWhenItIsPreparedIsToldWhenItIsTimed) {
+  JudgeClient from(settings()), judge(settings());
+  KernelInfo kernel = from.load(module_named("good")).at(0);
+  kernel.module = module_named("crash_in_prepare");
+  const OpRegistry ops = make_op_registry();
+  const Case c = ops.parse_case(kNormal);
+  EXPECT_NO_THROW(judge.prepare(kernel, c));
+  EXPECT_THAT(judge.time(kernel, c, {}).failed, HasSubstr("SIGABRT"));
+}
+
 TEST(Judge, ALibraryThatIsReplacedDuringARunIsAnother) {
   const Scratch scratch;
   const std::filesystem::path late = scratch.path / "late.so", lazy = scratch.path / "load_late.so";

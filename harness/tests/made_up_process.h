@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -28,12 +31,23 @@ struct TimedWorld {
   std::set<size_t> deaths;   // of processes, by when they began
   std::vector<MachineState> states{MachineState{}};
   size_t readings = 0;
+
+  std::map<size_t, std::vector<std::string>> prepared;  // by process: "MODULE CASE"
+  bool prepared_late = false;                           // after one was timed
+  std::optional<size_t> dies_preparing;
+  std::shared_ptr<std::mutex> preparing = std::make_shared<std::mutex>();
 };
 
 class MadeUpProcess : public TimingProcess {
  public:
   explicit MadeUpProcess(TimedWorld& world) : world_(world), number_(world.processes.size()) {
     world.processes.emplace_back();
+  }
+  void prepare(const KernelInfo& kernel, const Case& c) override {
+    const std::lock_guard lock(*world_.preparing);
+    if (world_.dies_preparing == number_) throw JudgeDied("the judge died");
+    if (!world_.turns.empty()) world_.prepared_late = true;
+    world_.prepared[number_].push_back(kernel.module.string() + " " + c.kernel_id(kernel.name));
   }
   Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) override {
     if (world_.deaths.contains(number_)) throw JudgeDied("the judge died");

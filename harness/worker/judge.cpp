@@ -102,7 +102,7 @@ class Judge {
     if (what == "screen") return screen(message);
     if (what == "plan") return plan(message);
     if (what == "sample") return sample(message);
-    if (what == "time") return time(message);
+    if (what == "time" || what == "prepare") return time(message, what == "prepare");
     if (what == "sentinel") return sentinel();
     if (what == "spent") return spent();
     if (what == "probe") return probe(message);
@@ -305,8 +305,9 @@ class Judge {
     return {{"record", to_json(timed)}};
   }
 
-  // For the comparison of two arms: nothing is judged, and no module loaded but where it is timed.
-  json time(const json& message) {
+  // For the comparison of two arms: nothing is judged, and no module loaded but where it is timed. `only_prepares`
+  // makes the plan there, and no more.
+  json time(const json& message, bool only_prepares) {
     KernelInfo info;
     info.module = message.at("module").get<std::string>();
     info.op = message.at("op");
@@ -319,6 +320,7 @@ class Judge {
     try {
       Trial trial(timing_, memory(), laboratory(op, c), info, op, c, setting);
       if (!trial.refusal().empty()) return {{"refused", trial.refusal()}};
+      if (only_prepares) return json::object();
       trial.map();
       trial.fill(static_cast<uint64_t>(c.integer("seed")));
       json metrics = trial.time({{"label", c.kernel_id(info.name)},

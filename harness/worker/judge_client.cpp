@@ -152,6 +152,13 @@ void JudgeClient::sample(const KernelInfo& kernel, const Case& c, const SamplePl
   record.latency = record_from_json(impl_->ask(message).at("record")).latency;
 }
 
+void JudgeClient::prepare(const KernelInfo& kernel, const Case& c) {
+  json message = naming("prepare", kernel, c);
+  message["contract"] = to_json(kernel.contract);
+  message["scatter"] = 0;
+  impl_->ask(message);
+}
+
 Timed JudgeClient::time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) {
   json message = naming("time", kernel, c);
   message["contract"] = to_json(kernel.contract);

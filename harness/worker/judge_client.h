@@ -140,6 +140,8 @@ class JudgeClient {
   // Latency for the comparison of two arms, in one timing process as long as this judge lives: the module is loaded
   // there at its first case, and nowhere else. Never throws for what a kernel does.
   Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan);
+  // Loads the module there and makes the kernel's plan of the case, which may take long the first time, and no launch.
+  void prepare(const KernelInfo& kernel, const Case& c);
   // In the same process. Throws Error when that was lost.
   SentinelTimes sentinel();
   // Processor time, in seconds, that the judge and the process that times have used.
