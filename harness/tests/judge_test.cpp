@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <future>
 #include <set>
 #include <span>
 
@@ -212,6 +213,15 @@ TEST(Judge, PreparesInTheProcessThatTimesAndLaunchesNothing) {
   EXPECT_FALSE(has("/late.so")) << "it launched";
   EXPECT_EQ(judge.time(kernel, c, {}).failed, "");
   EXPECT_TRUE(has("/late.so"));
+}
+
+TEST(Judge, OneThatEndsSparesThoseThatOthersAreStarting) {
+  const auto start_and_end = [] {
+    for (int i = 0; i < 100; ++i) JudgeClient judge(settings());
+  };
+  auto other = std::async(std::launch::async, start_and_end);
+  EXPECT_NO_THROW(start_and_end());
+  EXPECT_NO_THROW(other.get());
 }
 
 TEST(Judge, WhatFailsWhenItIsPreparedIsToldWhenItIsTimed) {

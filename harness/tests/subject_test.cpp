@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bad_module_checks.h"
 #include "load/elf.h"
+#include "worker/process.h"
 
 namespace assay {
 namespace {
@@ -75,6 +78,32 @@ TEST_F(SubjectTest, ARestartForgetsWhatWasBegun) {
   subject_.restart();
   EXPECT_FALSE(subject_.running());
   expect_in_step();
+}
+
+// A judge may not be traced, so that none but root can read its environment. Looked for as soon as the program is
+// there.
+TEST(GivenVariable, IsFoundAmongEnvironmentOrArguments) {
+  const auto found_in = [](std::string argument, std::string variable) {
+    std::string words[] = {"sh", "-c", "kill -STOP $$", std::move(argument)};
+    char* const arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+    char* const environment[] = {variable.data(), nullptr};
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::execve("/bin/sh", arguments, environment);
+      ::_exit(1);
+    }
+    while (is_before_or_after_its_work(child)) {
+    }
+    const std::string found = given_variable(child, "ASSAY_X");
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    return found;
+  };
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(found_in("ASSAY_X=one", "Y=Z"), "one");
+    EXPECT_EQ(found_in("Y=Z", "ASSAY_X=two"), "two");
+    EXPECT_EQ(found_in("ASSAY_X", "ASSAY_XY=three"), "");
+  }
 }
 
 // Here the system's own one, named as a set's would be: the worker is its argument, and what it has loaded is told as

@@ -32,7 +32,7 @@ struct JudgeClient::Impl {
         mark(fmt::format("{}-{}", fmt::ptr(this), std::chrono::steady_clock::now().time_since_epoch().count())) {
     adopt_orphans();
     process.emplace(ProcessSettings{.program = settings.judge_program.string(),
-                                    .arguments = {std::to_string(::getpid())},
+                                    .arguments = {std::to_string(::getpid()), std::string(kMark) + "=" + mark},
                                     .environment = {{kMark, mark}},
                                     .capture_output = false});
     json hello = settings_to_json(settings);

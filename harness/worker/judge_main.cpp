@@ -1,4 +1,4 @@
-// assay-judge PARENT: judges kernels for the coordinator that started it. Not for the command line.
+// assay-judge PARENT MARK: judges kernels for the coordinator that started it. Not for the command line.
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/prctl.h>
@@ -10,7 +10,7 @@
 #include "worker/process.h"
 
 int main(int argc, char** argv) {
-  const auto parent = argc == 2 ? assay::process_id_of(argv[1]) : std::nullopt;
+  const auto parent = argc == 3 ? assay::process_id_of(argv[1]) : std::nullopt;
   if (!parent) {
     std::fprintf(stderr, "assay-judge is started by assay, not by hand\n");
     return 4;

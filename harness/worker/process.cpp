@@ -87,6 +87,18 @@ std::vector<pid_t> children_of(pid_t pid) {
   return children;
 }
 
+// Of entries NAME=VALUE that end with a zero byte; nothing where there is none, or they may not be read.
+std::optional<std::string> value_in(const std::string& file, std::string_view name) {
+  std::ifstream in(file, std::ios::binary);
+  bool any = false;
+  for (std::string entry; std::getline(in, entry, '\0'); any = true) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return any ? std::optional<std::string>("") : std::nullopt;
+}
+
 }  // namespace
 
 uint64_t own_memory(pid_t pid) {
@@ -123,11 +135,17 @@ bool is_before_or_after_its_work(pid_t pid) {
 }
 
 std::string given_variable(pid_t pid, std::string_view name) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-  for (std::string entry; std::getline(in, entry, '\0');) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
-      return entry.substr(name.size() + 1);
+  constexpr int kLongestStartMs = 200, kLongestApartMs = 10;
+  const std::string folder = "/proc/" + std::to_string(pid);
+  for (int ms = 0; ms < kLongestStartMs; ++ms) {
+    const std::optional<std::string> of_arguments = value_in(folder + "/cmdline", name);
+    const std::optional<std::string> of_environment = value_in(folder + "/environ", name);
+    for (const auto& value : {of_environment, of_arguments}) {
+      if (value && !value->empty()) return *value;
     }
+    const bool has_begun = of_arguments && (of_environment || ms == kLongestApartMs);
+    if (has_begun || !std::filesystem::exists(folder)) return {};
+    ::usleep(1000);
   }
   return {};
 }

@@ -93,7 +93,9 @@ std::vector<pid_t> own_children();
 
 // Of a child of this process: it has begun nothing of its own yet, or has ended and waits for whoever started it.
 bool is_before_or_after_its_work(pid_t pid);
-// What a process was given as an environment variable when it began; empty: nothing, or not to be known.
+// What a process was given when it began as an environment variable or as an argument NAME=VALUE, which of a process
+// that may not be traced is all that others than root can read; empty: nothing, or not to be known. Of one that has
+// just become its program both come a moment later, and are waited for.
 std::string given_variable(pid_t pid, std::string_view name);
 
 // What orphaned processes below this one come to is this one: nothing that a kernel starts is lost from sight.
