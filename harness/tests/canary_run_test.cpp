@@ -115,7 +115,7 @@ TEST_F(PairsOfJudges, ShareTheCasesAndNoneWaits) {
 TEST_F(PairsOfJudges, WhatIsTimedOrKnownAloneIsJudgedLastAndAlone) {
   for (PlannedCase& planned : plan.cases) planned.timed = planned.id == id(1);
   script.grows[id(2)] = false;
-  script.patience_ms = 50;
+  script.patience_ms = 400;
   run_in_turn(sides());
   ASSERT_EQ(told.size(), 2 * plan.cases.size());
   EXPECT_TRUE(script.judged_alone.contains(id(1)));
