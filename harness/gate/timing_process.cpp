@@ -13,7 +13,8 @@ class JudgeThatTimes : public TimingProcess {
     if (!seen_) return;
     try {
       seen_(judge_.libraries());
-    } catch (const std::exception&) {  // it died: what it had loaded is not known, and nobody is told anything
+    } catch (const std::exception&) {
+      return;  // it died: what it had loaded is not known, and nobody is told anything
     }
   }
   JudgeThatTimes(const JudgeThatTimes&) = delete;

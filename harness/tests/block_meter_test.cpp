@@ -17,9 +17,7 @@
 namespace assay {
 namespace {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr LatencyPolicy::Voids kVoids{.steal = 0.005, .foreign = 0.05, .sentinel = 0.02};
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gate/program.h"
 #include "load/elf.h"
 #include "pin_samples.h"
 #include "scratch.h"
@@ -223,10 +224,15 @@ class MovedLibrary : public Labels {
   }
   void make(const std::string& soname, const std::string& needs) {
     write_text(scratch.path / "tiny.c", "int x;\n");
-    const std::string command = "cd '" + scratch.path.string() + "' && cc -shared -fPIC -Wl,--build-id " +
-                                "-Wl,--no-as-needed -Wl,-soname," + soname + " -o " + soname + " tiny.c" +
-                                (needs.empty() ? "" : " -L. -l:" + needs);
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    const std::string folder = scratch.path.string();
+    std::vector<std::string> command{"cc", "-shared", "-fPIC", "-Wl,--build-id", "-Wl,--no-as-needed"};
+    for (const std::string& word :
+         {"-Wl,-soname," + soname, std::string("-o"), folder + "/" + soname, folder + "/tiny.c", "-L" + folder}) {
+      command.push_back(word);
+    }
+    if (!needs.empty()) command.push_back("-l:" + needs);
+    const ProgramEnd end = run_program(command);
+    ASSERT_EQ(end.status, 0) << end.output;
   }
   LoadedLibrary loaded(const std::string& soname) const {
     return {(scratch.path / soname).string(), "", build_of(scratch.path / soname), {"gemm_a.so"}};
