@@ -1,70 +1,71 @@
 // A module whose kernels are another module's with a delay built in: what the latency gate is asked to find on a live
-// machine (live_gates.py). ASSAY_DELAYED is the path of the other module, ASSAY_DELAY is "SHARE,TIMES": so many of its
-// launches, drawn at random, take so many times as long, by waiting after them. On a CPU only: a launch on a GPU ends
-// before its work does. What cannot be read is no module: assay_module() returns NULL, with a line on stderr.
+// machine (live_gates.py). The file delayed.txt beside it says of which module, and how: its path, then SHARE and
+// TIMES, a line each; so many of its launches, drawn at random, take so many times as long. With TIMES 1 it is the same
+// module, delays and what they cost included. What cannot be read is no module: assay_module() returns NULL, with a
+// line on stderr.
 #include <assay/abi.h>
 #include <dlfcn.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <vector>
+
+#include "delay.h"
 
 namespace {
 
-struct Delay {
-  double share = 0, times = 1;
+struct Asked {
+  std::string module;
+  double share = 0, times = 0;
 };
 
 struct Plan {
   const assay_kernel* delayed;
   void* own;  // the delayed kernel's
+  std::unique_ptr<delayed::Delay> delay;
 };
 
 const Plan& plan_of(const void* plan) { return *static_cast<const Plan*>(plan); }
 
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 // In [0, 1), from SplitMix64; begins anew in each process, at a number of its own.
 double drawn() {
-  static uint64_t state = static_cast<uint64_t>(seconds_now() * 1e9);
+  static uint64_t state = [] {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  }();
   uint64_t z = state += 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-const Delay& delay() {
-  static const Delay read = [] {
-    Delay asked;
-    const char* text = std::getenv("ASSAY_DELAY");
-    char* end = nullptr;
-    if (text != nullptr) asked.share = std::strtod(text, &end);
-    const bool has_both = end != nullptr && end != text && *end == ',';
-    const char* times = has_both ? end + 1 : nullptr;
-    if (has_both) asked.times = std::strtod(times, &end);
-    if (!has_both || end == times || *end != '\0' || !(asked.times >= 1)) {
-      std::fprintf(stderr, "delayed: ASSAY_DELAY: must be SHARE,TIMES, such as 0.02,1.5\n");
-      std::abort();
-    }
-    return asked;
+// A module without a path where the file is not as said above.
+const Asked& asked() {
+  static const Asked read = [] {
+    Dl_info here{};
+    dladdr(reinterpret_cast<const void*>(&asked), &here);
+    const auto file = std::filesystem::path(here.dli_fname).replace_filename("delayed.txt");
+    Asked from;
+    std::ifstream in(file);
+    if (std::getline(in, from.module) && in >> from.share >> from.times && from.share >= 0 && from.times >= 1)
+      return from;
+    std::fprintf(stderr,
+                 "delayed: %s: must have the path of a module, a share and how many times as long, a line each\n",
+                 file.c_str());
+    return Asked{};
   }();
   return read;
 }
 
 const char* launch(const void* plan, void* stream, void* const* pointers) {
-  const auto& [delayed, own] = plan_of(plan);
-  if (drawn() >= delay().share) return delayed->launch(own, stream, pointers);
-  const double begin = seconds_now();
-  const char* error = delayed->launch(own, stream, pointers);
-  const double end = begin + delay().times * (seconds_now() - begin);
-  while (seconds_now() < end) continue;
-  return error;
+  const Plan& of = plan_of(plan);
+  const double times = drawn() < asked().share ? asked().times : 1;
+  return of.delay->launch(*of.delayed, of.own, stream, pointers, times);
 }
 
 void release(void* state, void* plan) {
@@ -91,7 +92,12 @@ template <uint32_t kKernel>
 const char* prepare(void* state, const assay_call* call, void** plan) {
   void* own = nullptr;
   if (const char* refusal = originals[kKernel]->prepare(state, call, &own)) return refusal;
-  *plan = new Plan{originals[kKernel], own};
+  auto delay = delayed::make_delay();
+  if (delay == nullptr) {
+    originals[kKernel]->release(state, own);
+    return "delayed: the device is not to be had";
+  }
+  *plan = new Plan{originals[kKernel], own, std::move(delay)};
   return nullptr;
 }
 
@@ -100,12 +106,13 @@ constexpr Prepare kPrepare[kMostKernels] = {prepare<0>, prepare<1>, prepare<2>, 
                                             prepare<4>, prepare<5>, prepare<6>, prepare<7>};
 
 const assay_module_table* delayed_table() {
-  const char* path = std::getenv("ASSAY_DELAYED");
-  void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const std::string& path = asked().module;
+  if (path.empty()) return nullptr;
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* symbol = library == nullptr ? nullptr : dlsym(library, ASSAY_MODULE_SYMBOL);
   const assay_module_table* of = symbol == nullptr ? nullptr : reinterpret_cast<assay_module_function>(symbol)();
   if (of == nullptr || of->kernel_count > kMostKernels) {
-    std::fprintf(stderr, "delayed: ASSAY_DELAYED: must be the path of a module of at most %u kernels\n", kMostKernels);
+    std::fprintf(stderr, "delayed: %s: must be a module of at most %u kernels\n", path.c_str(), kMostKernels);
     return nullptr;
   }
   static std::vector<assay_kernel> kernels(of->kernel_count);

@@ -2,7 +2,7 @@
 """What the latency gate answers on this machine, gate after gate, each with a ledger of its own: of one build as both
 arms, or of a module with a delay built in against itself (delayed.cpp).
 
-    live_gates.py --out FOLDER [--gates 10] [--build build] [--tier smoke] [--filter FILTER]...
+    live_gates.py --out FOLDER [--gates 10] [--build build] [--device cpu] [--threads N] [--tier smoke] [--filter FILTER]...
                   [--module MODULE --delay SHARE,TIMES]
 
 MODULE is one of the build's, such as softmax_simd; SHARE of its launches then take TIMES as long. A line for each gate,
@@ -26,21 +26,23 @@ class Problem(Exception):
 
 
 def arms(given, folder):
-    """Folders of modules, base and change, and what the change's environment has more."""
+    """Folders of modules, base and change."""
     modules = given.build / "modules"
     base, change = folder / "base", folder / "change"
     if given.module is None:
         for arm in (base, change):  # files of its own, as the arms of two trees are
             shutil.copytree(modules, arm)
-        return base, change, {}
+        return base, change
     module = modules / f"{given.module}.so"
-    for needed in (module, given.build / "delayed" / "delayed.so"):
+    delayed = given.build / "delayed" / f"delayed_{given.device}.so"
+    for needed in (module, delayed):
         if not needed.exists():
             raise Problem(f"{needed} is not there; ninja -C {given.build}")
-    for arm, file in ((base, module), (change, given.build / "delayed" / "delayed.so")):
+    for arm, (share, times) in ((base, ("0", "1")), (change, given.delay.split(","))):
         arm.mkdir(exist_ok=True)
-        shutil.copy(file, arm / file.name)
-    return base, change, {"ASSAY_DELAYED": str(module.resolve()), "ASSAY_DELAY": given.delay}
+        shutil.copy(delayed, arm / "delayed.so")
+        (arm / "delayed.txt").write_text(f"{module.resolve()}\n{share}\n{times}\n")
+    return base, change
 
 
 def ask(given, number):
@@ -49,10 +51,14 @@ def ask(given, number):
     if not (folder / "run" / "latency.json").exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        base, change, environment = arms(given, folder)
+        base, change = arms(given, folder)
         command = [
             given.build / "bin" / "assay",
             "gate",
+            "--device",
+            given.device,
+            "--threads",
+            str(given.threads),
             "--tier",
             given.tier,
             "--no-report",
@@ -61,7 +67,7 @@ def ask(given, number):
         ]
         command += ["--modules", change, "--base-modules", base, "--ledgers", folder / "ledgers"]
         command += ["--out", folder / "run"] + [word for one in given.filter for word in ("--filter", one)]
-        done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True)
         (folder / "output.txt").write_text(done.stdout + done.stderr)
         if not (folder / "run" / "latency.json").exists():
             raise Problem(f"{folder}/output.txt: no latencies were compared")
@@ -93,6 +99,8 @@ def main(arguments):
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--gates", type=int, default=10)
     parser.add_argument("--build", type=Path, default=Path("build"))
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--tier", default="smoke")
     parser.add_argument("--filter", action="append", default=[])
     parser.add_argument("--module")
