@@ -2,8 +2,8 @@
 """What the latency gate answers on this machine, gate after gate, each with a ledger of its own: of one build as both
 arms, or of a module with a delay built in against itself (delayed.cpp).
 
-    live_gates.py --out FOLDER [--gates 10] [--build build] [--device cpu] [--threads N] [--tier smoke] [--filter FILTER]...
-                  [--module MODULE --delay SHARE,TIMES]
+    live_gates.py --out FOLDER [--gates 10] [--build build] [--device cpu] [--threads N]
+                  [--tier smoke] [--filter FILTER]... [--module MODULE --delay SHARE,TIMES]
 
 MODULE is one of the build's, such as softmax_simd; SHARE of its launches then take TIMES as long. A line for each gate,
 then a row of the table in harness/README.md. What is in FOLDER is not asked again. Exit code 0, or 4 with one line.
