@@ -21,13 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBroken = 4;  // a module that cannot be used: what is loaded without it is not all
-
-int tell_broken(const Loaded& loaded) {
-  for (const std::string& broken : loaded.broken) fmt::print(stderr, "assay: {}\n", broken);
-  return loaded.broken.empty() ? 0 : kBroken;
-}
-
 int tell(const Options& options, const Loaded& loaded) {
   const Facts facts = facts_of(options);
   if (options.json) {

@@ -19,6 +19,7 @@
 #include "gate/fingerprints.h"
 #include "record/fingerprint.h"
 #include "record/json_text.h"
+#include "record/verdict.h"
 #include "reference/math/tensor_unit.h"
 
 namespace assay {
@@ -77,12 +78,27 @@ nlohmann::json document_of(const Fingerprint& fingerprint) {
   return document;
 }
 
+bool selects(const Filter& filter, const KernelInfo& kernel, const ProbeSet& set) {
+  return std::any_of(set.probes.begin(), set.probes.end(),
+                     [&](const Probe& probe) { return filter.matches(kernel, probe.c); });
+}
+
 bool is_wanted(const std::vector<Filter>& filters, const KernelInfo& kernel, const ProbeSet& set) {
-  const auto matches = [&](const Filter& filter) {
-    return std::any_of(set.probes.begin(), set.probes.end(),
-                       [&](const Probe& probe) { return filter.matches(kernel, probe.c); });
-  };
+  const auto matches = [&](const Filter& filter) { return selects(filter, kernel, set); };
   return filters.empty() || std::any_of(filters.begin(), filters.end(), matches);
+}
+
+void require_probes_of_each(const std::vector<Filter>& filters, const std::vector<KernelInfo>& kernels,
+                            const OpRegistry& ops, const std::string& device) {
+  for (const Filter& filter : filters) {
+    const bool has_some = std::any_of(kernels.begin(), kernels.end(), [&](const KernelInfo& kernel) {
+      const std::vector<ProbeSet> sets = ops.named(kernel.op).probes();
+      return std::any_of(sets.begin(), sets.end(), [&](const ProbeSet& set) { return selects(filter, kernel, set); });
+    });
+    if (has_some) continue;
+    throw UsageError("fingerprint: '" + filter.text() + "': no kernel of device " + device +
+                     " has probes of this; 'assay list' shows what there is");
+  }
 }
 
 // Of an id, everything told as one text: what another process has to tell as well.
@@ -119,6 +135,7 @@ int fingerprint_command(const Options& options) {
   for (const KernelInfo& kernel : loaded.kernels) {
     if (kernel.target == options.device) job.kernels.push_back(kernel);
   }
+  require_probes_of_each(filters, job.kernels, ops, options.device);
   job.ops = &ops;
   job.start_judge = loaded.start_judge;
   job.fresh = options.repeat > 1;
@@ -162,7 +179,7 @@ int fingerprint_command(const Options& options) {
                  differing.empty() ? "the same in each" : fmt::format("{} facts differ", differing.size()));
     }
   }
-  return differing.empty() && all_answered ? 0 : 1;
+  return combine_exit_codes(differing.empty() && all_answered ? 0 : 1, tell_broken(loaded));
 }
 
 }  // namespace assay

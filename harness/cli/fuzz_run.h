@@ -23,6 +23,7 @@ class FuzzRun {
   bool more();  // RunJob::more
   void learn(const Record& record) { fuzzer_.learn(record); }
   FuzzSummary summary() const { return fuzzer_.summary(); }
+  std::vector<std::string> not_drawn() const { return fuzzer_.not_drawn(); }
 
  private:
   bool over() const;

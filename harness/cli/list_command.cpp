@@ -151,8 +151,7 @@ int list_command(const Options& options) {
   } else {
     list_text(ops, kernels);
   }
-  for (const std::string& broken : loaded.broken) fmt::print(stderr, "assay: {}\n", broken);
-  return loaded.broken.empty() ? 0 : 4;
+  return tell_broken(loaded);
 }
 
 }  // namespace assay

@@ -1,5 +1,7 @@
 #include "cli/loaded.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -78,6 +80,11 @@ Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::
     return std::this_thread::get_id() == here && *judge ? std::move(*judge) : start();
   };
   return loaded;
+}
+
+int tell_broken(const Loaded& loaded) {
+  for (const std::string& broken : loaded.broken) fmt::print(stderr, "assay: {}\n", broken);
+  return loaded.broken.empty() ? 0 : 4;
 }
 
 }  // namespace assay

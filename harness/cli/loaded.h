@@ -25,4 +25,8 @@ std::vector<LoadedLibrary> merged(std::vector<LoadedLibrary> all, const std::vec
 // others from loading. Throws UsageError when not one can be used.
 Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::path>& modules, const OpRegistry& ops);
 
+// A line on stderr for each that could not be used. 4 where there is one, since what was loaded without it is not all;
+// else 0.
+int tell_broken(const Loaded& loaded);
+
 }  // namespace assay

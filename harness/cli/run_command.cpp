@@ -305,7 +305,9 @@ int run_command(const Options& given) {
   conclusion.wall_seconds = wall;
   conclusion.left_out = setting.plan.left_out;
   conclusion.budget_seconds = is_whole_tree(options) ? setting.policy.tiers.at(options.tier).seconds : 0;
-  conclude(conclusion, reconcile(setting.plan, folder.recorded()), setting.loaded.broken,
+  std::vector<std::string> mismatches = reconcile(setting.plan, folder.recorded());
+  if (fuzz) std::ranges::move(fuzz->not_drawn(), std::back_inserter(mismatches));
+  conclude(conclusion, mismatches, setting.loaded.broken,
            findings_of(setting, goldens, run, conclusion.records, *fingerprints), options.approve_findings);
   add_library(setting, run, conclusion);
   conclusion.pin = run.pin;

@@ -51,7 +51,7 @@ class Errands {
     std::mutex mutex;
     const auto work = [&] {
       for (size_t i = next++; i < errands.size() && interrupt_signal() == 0; i = next++) {
-        const Problem problem = carry_out(errands[i]);
+        const Problem problem = try_to(errands[i]);
         const std::lock_guard lock(mutex);
         if (!problem.empty()) problems[errands[i].name] = problem;
         fmt::print(stderr, "{}/{} {}{}{}\n", ++done, errands.size(), errands[i].name, problem.empty() ? "" : ": ",
@@ -68,6 +68,14 @@ class Errands {
   fs::path folder(const std::string& name) const { return out_ / name; }
 
  private:
+  Problem try_to(const Errand& errand) const {
+    try {
+      return carry_out(errand);
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+  }
+
   Problem carry_out(const Errand& errand) const {
     const fs::path folder = out_ / errand.name;
     std::vector<std::string> asked = errand.arguments;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "cli/commands.h"
@@ -30,19 +31,28 @@ bool multiplies_matrices(const OpRegistry& ops, const KernelInfo& kernel) {
 }
 
 std::vector<KernelInfo> kernels_asked_for(const Options& options, const OpRegistry& ops, const Loaded& loaded) {
-  std::vector<Filter> filters;
-  for (const std::string& text : options.filters) filters.emplace_back(text, ops, loaded.kernels);
-  std::vector<KernelInfo> kernels;
-  for (const KernelInfo& kernel : loaded.kernels) {
-    const auto matches = [&](const Filter& filter) { return filter.matches_kernel(kernel); };
-    if (kernel.target != options.device || !multiplies_matrices(ops, kernel)) continue;
-    if (std::any_of(filters.begin(), filters.end(), matches)) kernels.push_back(kernel);
+  std::vector<KernelInfo> able, kernels;
+  std::ranges::copy_if(loaded.kernels, std::back_inserter(able), [&](const KernelInfo& kernel) {
+    return kernel.target == options.device && multiplies_matrices(ops, kernel);
+  });
+  std::set<size_t> asked;
+  for (const std::string& text : options.filters) {
+    const Filter filter(text, ops, loaded.kernels);
+    if (filter.exact() || !filter.fields().empty()) {
+      throw UsageError("sweep: '" + text + "' has fields; shapes are drawn, so give a kernel alone, such as gemm/simd");
+    }
+    bool selects = false;
+    for (size_t i = 0; i < able.size(); ++i) {
+      if (!filter.matches_kernel(able[i])) continue;
+      selects = true;
+      asked.insert(i);
+    }
+    if (!selects) {
+      throw UsageError("sweep: '" + text + "': no kernel of device " + options.device +
+                       " of these multiplies matrices; 'assay list' shows what there is, gemm/* is all of gemm");
+    }
   }
-  if (kernels.empty()) {
-    throw UsageError(
-        "sweep: no kernel of device " + options.device +
-        " that was asked for multiplies matrices; 'assay list' shows what there is, gemm/* is all of gemm");
-  }
+  for (const size_t i : asked) kernels.push_back(able[i]);
   return kernels;
 }
 
@@ -193,7 +203,8 @@ int sweep_command(const Options& options) {
   } else {
     for (size_t i = 0; i < sweeps.size(); ++i) print_text(options, sweeps[i], kernels[i]);
   }
-  return interrupt_signal() != 0 ? 128 + interrupt_signal() : exit_code_of(sweeps);
+  const int broken = tell_broken(loaded);
+  return interrupt_signal() != 0 ? 128 + interrupt_signal() : combine_exit_codes(exit_code_of(sweeps), broken);
 }
 
 }  // namespace assay

@@ -349,9 +349,11 @@ std::string bundle_program(const BundleOf& what) {
   return head_of(what) + (what.kernel.target == "cuda" ? "#define REPRO_CUDA\n" : "") + program;
 }
 
-void write_bundle(const BundleOf& what, const fs::path& folder) {
+void write_bundle(const BundleOf& what, const fs::path& given) {
   if (const std::string why = too_large_to_bundle(what.op, what.failing); !why.empty()) throw UsageError(why);
   const std::string program = bundle_program(what);
+  fs::path folder = fs::absolute(given).lexically_normal();
+  if (folder.filename().empty()) folder = folder.parent_path();  // a slash at the end
   std::error_code error;
   fs::create_directories(folder.parent_path(), error);
   if (!error && !fs::create_directory(folder, error) && !error) error = std::make_error_code(std::errc::file_exists);

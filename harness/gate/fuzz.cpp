@@ -80,6 +80,7 @@ Fuzzer::Fuzzer(const OpRegistry& ops, const Plan& plan, const std::string& devic
   std::vector<Filter> given;
   for (const std::string& text : filters) {
     given.emplace_back(text, ops, plan.kernels);
+    draws_[text] = 0;
     if (given.back().exact()) {
       throw UsageError("filter '" + text +
                        "': is one case, so that nothing is left to draw; leave --fuzz out, or fields");
@@ -173,6 +174,9 @@ std::optional<PlannedCase> Fuzzer::next() {
     kernel.drawn.insert(c->id());
     kernel.asked = c;
     ++summary_.drawn;
+    for (const Filter& filter : kernel.filters) {
+      if (filter.matches(*kernel.info, *c)) ++draws_[filter.text()];
+    }
     if (++in_a_row_ == kInARow) end_turn();
     return PlannedCase{kernel.index, *c, c->kernel_id(kernel.info->name), false};
   }
@@ -196,6 +200,17 @@ void Fuzzer::learn(const Record& record) {
   const std::string decision = decision_of(record);
   if (kernel.coverage.add(decision, boundary_classes(kernel.op->fields, c)) == 0) return;
   if (record.verdict != Verdict::unsupported) kernel.openers[decision].push_back(c);
+}
+
+std::vector<std::string> Fuzzer::not_drawn() const {
+  constexpr const char* kRemedy =
+      "; give more time, or a filter that leaves cases which a kernel of this device claims";
+  std::vector<std::string> lines;
+  for (const auto& [filter, draws] : draws_) {
+    if (draws == 0) lines.push_back("filter '" + filter + "': nothing was drawn of it" + kRemedy);
+  }
+  if (lines.empty() && summary_.drawn == 0) lines.push_back(std::string("--fuzz: nothing was drawn") + kRemedy);
+  return lines;
 }
 
 FuzzSummary Fuzzer::summary() const {

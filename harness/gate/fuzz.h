@@ -65,6 +65,8 @@ class Fuzzer {
   void learn(const Record& record);
 
   FuzzSummary summary() const;
+  // A line for each filter of which nothing was drawn, or one where nothing was drawn at all.
+  std::vector<std::string> not_drawn() const;
 
  private:
   struct OfOp;
@@ -76,8 +78,9 @@ class Fuzzer {
 
   std::map<std::string, std::unique_ptr<OfOp>> ops_;
   std::vector<std::unique_ptr<OfKernel>> kernels_;
-  size_t turn_ = 0;   // whose
-  int in_a_row_ = 0;  // cases it has been asked since
+  std::map<std::string, int64_t> draws_;  // by filter
+  size_t turn_ = 0;                       // whose
+  int in_a_row_ = 0;                      // cases it has been asked since
   FuzzSummary summary_;
 };
 

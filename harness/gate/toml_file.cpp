@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "core/error.h"
 #include "gate/nearest.h"
+#include "record/run_folder.h"
 
 namespace assay {
 
-toml::table read_toml(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) throw UsageError(file.string() + ": cannot be read; the file is part of the policy and must exist");
-  std::stringstream text;
-  text << in.rdbuf();
-  return parse_toml(text.str(), file);
-}
+toml::table read_toml(const std::filesystem::path& file) { return parse_toml(read_whole(file), file); }
 
 toml::table parse_toml(const std::string& text, const std::filesystem::path& file) {
   try {

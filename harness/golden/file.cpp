@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "core/error.h"
+#include "record/run_folder.h"
 
 namespace assay {
 namespace {
@@ -49,6 +50,11 @@ bool split(std::string_view line, std::string& left, std::string& right) {
     reject_golden(name, number - 1, "'" + last->first + "' is out of order");
   }
   reject_golden(name, number, "'" + key + "' is out of order or there twice");
+}
+
+[[noreturn]] void reject_unreadable(const fs::path& path, const std::error_code& error) {
+  throw UsageError("cannot read " + path.string() + ": " + error.message() +
+                   "; what is approved there is not known: restore it");
 }
 
 }  // namespace
@@ -133,11 +139,32 @@ std::string print_golden_file(const GoldenFile& file) {
 }
 
 GoldenFile read_golden_file(const fs::path& path, std::string_view kind) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream content;
-  if (in) content << in.rdbuf();
-  if (!in || in.bad()) throw UsageError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
-  return parse_golden_file(content.str(), kind, path.string());
+  return parse_golden_file(read_whole(path), kind, path.string());
+}
+
+bool has_golden_file(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path, error);
+  if (status.type() == fs::file_type::none) reject_unreadable(path, error);
+  if (fs::exists(status)) return true;
+  const fs::path folder = path.parent_path();
+  if (!folder.empty() && folder != path && has_golden_file(folder) && !fs::is_directory(folder, error)) {
+    reject_unreadable(folder, error ? error : std::make_error_code(std::errc::not_a_directory));
+  }
+  return false;
+}
+
+std::vector<fs::path> golden_files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  if (!has_golden_file(folder)) return files;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() == ".txt") files.push_back(entry->path());
+  }
+  if (error) reject_unreadable(folder, error);
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 void write_golden_file(const fs::path& path, const GoldenFile& file) {

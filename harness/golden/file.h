@@ -34,6 +34,11 @@ std::string print_golden_file(const GoldenFile& file);
 // Throws UsageError when the file is absent or unreadable, too.
 GoldenFile read_golden_file(const std::filesystem::path& path, std::string_view kind);
 
+// Nothing approved is what an absent file or folder says, and nothing else: both throw UsageError for what is there and
+// cannot be read, a loop of links or a file in the place of a folder, say.
+bool has_golden_file(const std::filesystem::path& path);
+std::vector<std::filesystem::path> golden_files_in(const std::filesystem::path& folder);  // *.txt, in order
+
 // A file appears whole or not at all, whatever happens meanwhile. Makes the folder. Throws UsageError that names it.
 void write_golden_file(const std::filesystem::path& path, const GoldenFile& file);
 

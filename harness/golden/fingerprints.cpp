@@ -37,7 +37,7 @@ FingerprintGoldens FingerprintGoldens::load(const std::filesystem::path& folder,
   std::map<std::filesystem::path, GoldenFile> files;
   for (const auto& [kernel, platform] : platforms) {
     const std::filesystem::path path = folder / platform.key() / (kernel.substr(0, kernel.find('/')) + ".txt");
-    if (!std::filesystem::exists(path)) continue;
+    if (!has_golden_file(path)) continue;
     const auto [file, is_new] = files.try_emplace(path);
     if (is_new) file->second = read_golden_file(path, "fingerprint");
     if (platform_facts(file->second) != platform.facts()) {

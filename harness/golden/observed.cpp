@@ -213,10 +213,7 @@ ObservedGoldens ObservedGoldens::load(const std::filesystem::path& folder, const
   for (const auto& [kernel, platform] : platforms) by_key[platform.key()] = &platform;
   ObservedGoldens goldens;
   for (const auto& [key, platform] : by_key) {
-    std::error_code absent;
-    for (const auto& entry : std::filesystem::directory_iterator(folder / key, absent)) {
-      if (entry.path().extension() == ".txt") goldens.add(entry.path(), *platform, platforms);
-    }
+    for (const auto& file : golden_files_in(folder / key)) goldens.add(file, *platform, platforms);
   }
   return goldens;
 }

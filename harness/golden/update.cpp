@@ -12,15 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::set<fs::path> files_in(const fs::path& folder) {
-  std::set<fs::path> files;
-  std::error_code absent;
-  for (const auto& entry : fs::directory_iterator(folder, absent)) {
-    if (entry.path().extension() == ".txt") files.insert(entry.path());
-  }
-  return files;
-}
-
 // The mark of a file that becomes `after` by a run's lines: the run's own where it adds or changes one; else that of
 // `before` where one of its lines stays unasked, or only an unpinned run repeats them.
 std::string mark_of(const GoldenFile& before, const GoldenFile& of_run, const GoldenFile& after,
@@ -52,7 +43,8 @@ std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::strin
                                const Keys& beyond = nullptr) {
   const Keys stays = stays_in(extent, beyond);
   std::vector<GoldenChange> changes;
-  std::set<fs::path> existing = files_in(folder);
+  const std::vector<fs::path> files = golden_files_in(folder);
+  std::set<fs::path> existing(files.begin(), files.end());
   for (const auto& [op, file] : computed) {
     GoldenChange change{.path = folder / (op + ".txt"), .before = {.kind = kind}, .after = file};
     change.is_new = existing.erase(change.path) == 0;
@@ -83,7 +75,7 @@ std::vector<GoldenChange> plan(const fs::path& folder, const std::map<std::strin
 
 // `observed` with the late libraries that the lines of `path` which stay were approved with.
 ObservedFile beside_what_stays(const fs::path& path, const ObservedFile& observed, const Keys& stays) {
-  if (!fs::exists(path)) return observed;
+  if (!has_golden_file(path)) return observed;
   ObservedFile merged = observed;
   const ObservedFile before = observed_file_from(read_golden_file(path, "observed"), path.string());
   for (const auto& [key, unused] : before.lines) {

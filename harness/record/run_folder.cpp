@@ -183,6 +183,11 @@ bool holds_no_more_than_a_beginning(const fs::path& run_folder) {
 }
 
 std::string read_whole(const fs::path& file) {
+  std::error_code error;
+  const fs::file_status there = fs::status(file, error);
+  if (fs::exists(there) && !fs::is_regular_file(there)) {  // a pipe, say, would keep the reader waiting
+    throw UsageError("cannot read " + file.string() + ": there is something in its place that is no file");
+  }
   std::ifstream in(file, std::ios::binary);
   if (!in) refuse("read", file);
   std::string content{std::istreambuf_iterator<char>(in), {}};

@@ -168,6 +168,11 @@ TEST_F(Bundle, ACaseTooLargeForAFileIsToldWithoutOne) {
   EXPECT_THAT(wide.output, HasSubstr("no file that shows it: its tensors with their padding take "));
 }
 
+TEST_F(Bundle, AFolderMayEndWithASlash) {
+  const ProgramEnd end = assay({"shrink", kCase, "--module", module("last_unwritten"), "--out", out.string() + "/"});
+  EXPECT_TRUE(fs::exists(out / "repro.cpp")) << end.output;
+}
+
 TEST_F(Bundle, NothingIsOverwritten) {
   fs::create_directories(out);
   const ProgramEnd end = assay({"shrink", kCase, "--module", module("last_unwritten"), "--out", out.string()});

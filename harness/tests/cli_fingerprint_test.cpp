@@ -57,8 +57,14 @@ TEST_F(Cli, AKernelOrAFlagThatIsNoneIsRefusedInOneLine) {
   EXPECT_THAT(unknown.output, HasSubstr("simd"));
   const ProgramEnd none = assay({"fingerprint", "--module", kReduce, "reduce/simd:kind=max"});
   EXPECT_EQ(none.status, 4);
-  EXPECT_THAT(none.output, HasSubstr("no kernel of device cpu answers the probes"));
+  EXPECT_THAT(none.output, HasSubstr("no kernel of device cpu has probes of this"));
+  const ProgramEnd beside = assay({"fingerprint", "--module", kReduce, "reduce/simd", "reduce/simd:kind=max"});
+  EXPECT_EQ(beside.status, 4) << "one of two is not answered";
   EXPECT_EQ(assay({"fingerprint", "--repeat", "0"}).status, 4);
+  const ProgramEnd broken =
+      assay({"fingerprint", "--module", kReduce, "--module", module("symbol_missing"), "reduce/simd:dtype=f32"});
+  EXPECT_EQ(broken.status, 4);
+  EXPECT_THAT(broken.output, HasSubstr("symbol_missing"));
 }
 
 // A tree without approved fingerprints, and gates on a module of it.

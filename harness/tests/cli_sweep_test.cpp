@@ -9,6 +9,7 @@
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -81,6 +82,21 @@ TEST_F(Cli, ASweepOfNothingIsRefusedInOneLine) {
     EXPECT_EQ(end.status, 4) << wrong[0] << end.output;
   }
   EXPECT_EQ(assay({"sweep", "--module", right}).status, 4);
+
+  const ProgramEnd fields = assay({"sweep", "--module", right, "gemm/bad:m=3", "--shapes", "1"});
+  EXPECT_EQ(fields.status, 4) << "every shape would be drawn";
+  EXPECT_THAT(fields.output, HasSubstr("has fields"));
+  const ProgramEnd beside =
+      assay({"sweep", "--module", right, "--module", module("good"), "gemm/bad", "reduce/bad", "--shapes", "1"});
+  EXPECT_EQ(beside.status, 4) << "one of two is not swept";
+  EXPECT_THAT(beside.output, HasSubstr("'reduce/bad'"));
+}
+
+TEST_F(Cli, ASweepWithoutAModuleThatCannotBeLoadedIsNoSuccess) {
+  const ProgramEnd end = assay(
+      {"sweep", "--module", module("product_right"), "--module", module("symbol_missing"), "gemm/*", "--shapes", "1"});
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("symbol_missing"), HasSubstr("distinct shapes verified")));
 }
 
 }  // namespace

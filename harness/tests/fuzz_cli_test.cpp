@@ -161,6 +161,18 @@ TEST_F(Fuzz, WrongUseIsOneLineAndExit4) {
   EXPECT_THAT(assay({"gate", "--fuzz", "60s"}).output, HasSubstr("--fuzz"));
 }
 
+// Of a filter that leaves nothing to draw nothing is known, beside another too.
+TEST_F(Fuzz, NothingDrawnIsNoSuccess) {
+  const std::string nothing = "reduce/bad:n=9223372036854775807";
+  for (const std::vector<std::string>& filters :
+       {std::vector<std::string>{"--filter", nothing}, {"--filter", nothing, "--filter", "reduce/bad:dtype=f32"}}) {
+    const ProgramEnd end = fuzz("good", "5cases", filters);
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_THAT(end.output, HasSubstr("filter '" + nothing + "': nothing was drawn of it"));
+    fs::remove_all(run);
+  }
+}
+
 TEST_F(Fuzz, AMalformedStoredCaseNamesItsFile) {
   const std::string root = tree();
   fs::create_directories(root + "/golden/cases");

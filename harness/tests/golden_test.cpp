@@ -143,10 +143,27 @@ TEST(GoldenFile, AFailedWriteLeavesTheOldFileAndNoOther) {
   write_text(folder / "file", "in the way");
   EXPECT_THAT(message_of([&] { write_golden_file(folder / "file" / "a.txt", old); }), HasSubstr("cannot be written"));
   EXPECT_THAT(message_of([&] { read_golden_file(folder / "none.txt", "truth"); }),
-              HasSubstr("none.txt: cannot be read: No such file"));
+              AllOf(HasSubstr("cannot read "), HasSubstr("none.txt: No such file")));
   EXPECT_THROW(write_golden_file(folder / "b.txt", {.kind = "truth", .lines = {{"a b", "x\ny"}}}), UsageError)
       << "what cannot be read back is not written";
   EXPECT_FALSE(fs::exists(folder / "b.txt"));
+}
+
+// Only what is not there has nothing approved.
+TEST(GoldenFile, WhatCannotBeReadIsNotNothing) {
+  const Scratch scratch;
+  const fs::path& folder = scratch.path;
+  EXPECT_TRUE(golden_files_in(folder / "none").empty());
+  EXPECT_FALSE(has_golden_file(folder / "none" / "a.txt"));
+  fs::create_symlink(folder / "loop", folder / "loop");
+  EXPECT_THAT(message_of([&] { golden_files_in(folder / "loop"); }), HasSubstr("loop: "));
+  EXPECT_THAT(message_of([&] { has_golden_file(folder / "loop" / "a.txt"); }), HasSubstr("loop"));
+  write_text(folder / "file", "in the way");
+  for (const char* name : {"file", "file/below"}) {
+    EXPECT_THAT(message_of([&] { golden_files_in(folder / name); }), HasSubstr("file: Not a directory")) << name;
+  }
+  EXPECT_THAT(message_of([&] { has_golden_file(folder / "file" / "a.txt"); }), HasSubstr("file: Not a directory"));
+  EXPECT_THAT(message_of([&] { read_golden_file(folder, "truth"); }), HasSubstr("is no file"));
 }
 
 // ---- truth ----

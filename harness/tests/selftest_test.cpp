@@ -185,6 +185,16 @@ TEST_F(Selftest, WhatWasJudgedIsNotJudgedAgain) {
   EXPECT_NE(fs::last_write_time(folder / "run" / "smoke-last_unwritten" / "run.json"), when);
 }
 
+// By several jobs at once, too, where nothing may escape a thread.
+TEST_F(Selftest, WhatIsDamagedIsToldAndEndsNothingElse) {
+  seed({"last_unwritten"});
+  ASSERT_EQ(selftest().status, 0);
+  std::ofstream(folder / "run" / "smoke-last_unwritten" / "run.json") << "{";
+  const ProgramEnd end = selftest({"--jobs", "2"});
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("smoke-last_unwritten/run.json"));
+}
+
 // The machine may have changed between a run that is kept and one that is made now.
 TEST_F(Selftest, AFaultIsNotSetBesideAControlOfAnotherEnvironment) {
   seed({"last_unwritten"});
