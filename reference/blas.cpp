@@ -143,7 +143,7 @@ gemm::Element Products::finish() const {
   condition[gemm::kTerms] = condition[gemm::kLargest] = magnitude_ * (1 + (n + 8) * 0x1p-52);
   condition[gemm::kQuantum] = quantum_;
   condition[gemm::kOperand] = 1;
-  if (unclear_) condition[gemm::kLargest] = kInfinity;
+  if (unclear_) let_differ(e);
   if (!finite_) {
     e.hi = high_ == high_ ? high_ : std::numeric_limits<double>::quiet_NaN();  // one NaN on every machine
     // Annex G of the C standard makes an infinity of some of what (a + ib)(c + id), written out, makes a NaN.
@@ -172,6 +172,7 @@ gemm::Element anything_not_finite() {
   gemm::Element e = anything();
   e.hi = std::numeric_limits<double>::quiet_NaN();
   e.e_ref = 0;
+  let_differ(e);
   return e;
 }
 

@@ -89,7 +89,7 @@ class Products {
   void add(double a, double b);
   // The same of a scalar argument. One that is 0 meets an infinity or NaN: 0 x is NaN, and there are implementations
   // that leave the product out, rightly where the scalar is the imaginary part of a number that is real. Then the
-  // element is no evidence: what the others add up to, or not finite.
+  // element is what the others add up to, or NaN.
   void add_scaled(double scalar, double x);
 
   gemm::Element finish() const;

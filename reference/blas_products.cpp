@@ -38,12 +38,12 @@ gemm::Element ProductSum::finish(int part, Complex c) const {
   } else if (!assay::is_finite(e.hi) || !assay::is_finite(largest)) {
     return anything();  // the order of summation decides
   }
-  if (unclear) largest = kInfinity;
+  if (unclear) let_differ(e);
   if (!assay::is_finite(e.hi)) {
     e.lo = 0;
     return e;
   }
-  if (sums_are_exact(DType::f64, largest, quantum, false)) return e;
+  if (!unclear && sums_are_exact(DType::f64, largest, quantum, false)) return e;
   const double g = gamma_n(n + 32, kDoubleRoundoff);
   e.e_ref = g * g * terms + (n + 8) * 0x1p-1074 * factor;
   return e;

@@ -13,14 +13,14 @@
 //
 // With M the sum of magnitudes of a part's real products, the conditions of an element, those of gemm:
 //   terms    at least |alpha.re| M + |alpha.im| M' + |beta.re c| + |beta.im c'|, where ' is the other part
-//   largest  no intermediate of any order of summation exceeds it, of the finite inputs; infinite where practice
-//            differs, below, so that the element is no evidence
+//   largest  no intermediate of any order of summation exceeds it, of the finite inputs; negative where practice
+//            differs, below
 //   quantum  exponent e such that every product, scaled or not, and the products with c are multiples of 2^e
 //   operand  at least max(1, |a|, |b|) max(1, |alpha|, |beta|): bounds a factor scaled beforehand, and what an
 //   underflow
 //            may be multiplied by
 //
-// NaN and infinity. Real sums go by IEEE 754. What differs from one correct library to another is no evidence:
+// NaN and infinity. Real sums go by IEEE 754. Where one correct library differs from another either is let pass:
 //   - a product of zero and NaN or infinity, where the reference BLAS (3.12: ger, syrk, trmv) leaves out a zero factor:
 //     NaN, or the sum without it;
 //   - complex products with an infinity: by the formula each part is infinite or NaN, which of the two depends on

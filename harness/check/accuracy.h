@@ -11,6 +11,7 @@
 //   exact          (T0) E is e_ref alone, which is 0: got == round(r).
 //   no_evidence    an intermediate may overflow: an infinity or NaN is allowed too, but a finite value must still be
 //                  inside. An op whose overflow can leave a finite value (1 / inf) gives E = infinity there.
+//   or_nan         correct implementations differ: a NaN is allowed too, beside what r demands.
 //   bitwise        a zero must have the sign of r. Payloads of NaN do not survive a double: compare those with bytes.h.
 // Zeros otherwise compare by value.
 //

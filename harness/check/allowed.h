@@ -29,13 +29,14 @@ Allowed allowed(const Expected& r, const JudgeRules& rules) {
   Allowed a;
   const bool r_nan = !(r.hi == r.hi);  // NOLINT(misc-redundant-expression): of a NaN alone
   a.anything = r_nan && rules.nan_unspecified;
-  const bool excused = r.evidence == Evidence::no_evidence;
+  const bool may_be_infinite = r.evidence == Evidence::no_evidence;
+  const bool may_be_nan = may_be_infinite || r.evidence == Evidence::or_nan;
   if (!detail::finite(r.hi)) {
     if constexpr (!is_float(T)) {
       a.low = a.high = r_nan ? 0 : round_extended<T>(r.hi);
     } else {
-      a.nan = r_nan || excused || T == DType::e4m3;
-      a.infinite = excused;
+      a.nan = r_nan || may_be_nan || T == DType::e4m3;
+      a.infinite = may_be_infinite;
       if (!r_nan && T != DType::e4m3) a.low = a.high = r.hi;
     }
     return a;
@@ -44,7 +45,9 @@ Allowed allowed(const Expected& r, const JudgeRules& rules) {
   const Interval interval = enclosure<T>(r.hi, r.lo, e);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const bool open_end = interval.low == -kInfinity || interval.high == kInfinity;
-  a.nan = a.infinite = excused || (T == DType::e4m3 && open_end);
+  const bool is_end = T == DType::e4m3 && open_end;
+  a.nan = may_be_nan || is_end;
+  a.infinite = may_be_infinite || is_end;
   if (interval.low <= interval.high) {
     a.low = interval.low;
     a.high = interval.high;

@@ -69,6 +69,16 @@ ASSAY_HD double distance_in_ulps(double got, double want) {
   return a < 0 ? -static_cast<double>(apart) : static_cast<double>(apart);
 }
 
+// Whether a `got` that is not finite is allowed whatever r is.
+ASSAY_HD inline bool is_excused(Evidence evidence, double got) {
+  const bool is_nan = !(got == got);  // NOLINT(misc-redundant-expression): of a NaN alone
+  return evidence == Evidence::no_evidence ? !finite(got) : evidence == Evidence::or_nan && is_nan;
+}
+
+ASSAY_HD inline Evidence counted_as(Evidence evidence) {
+  return evidence == Evidence::or_nan ? Evidence::no_evidence : evidence;
+}
+
 // r is a NaN or an infinity.
 template <DType T>
 ASSAY_HD Judged judge_special(const Expected& r, double got, const JudgeRules& rules) {
@@ -76,9 +86,9 @@ ASSAY_HD Judged judge_special(const Expected& r, double got, const JudgeRules& r
   j.want = r.hi;
   const bool r_nan = !(r.hi == r.hi);  // NOLINT(misc-redundant-expression): of a NaN alone
   const bool anything_goes = r_nan && rules.nan_unspecified;
-  if (r.evidence == Evidence::no_evidence || anything_goes) {
+  if (counted_as(r.evidence) == Evidence::no_evidence || anything_goes) {
     j.counted = Evidence::no_evidence;
-    if (anything_goes || !finite(got)) return j;
+    if (anything_goes || is_excused(r.evidence, got)) return j;
   }
   if constexpr (!is_float(T)) {
     j.failed = !(got == (r_nan ? 0 : round_extended<T>(r.hi)));
@@ -96,7 +106,7 @@ template <DType T>
 ASSAY_HD Judged judge_element(const Expected& r, double got, const JudgeRules& rules) {
   if (!detail::finite(r.hi)) return detail::judge_special<T>(r, got, rules);
   Judged j;
-  j.counted = r.evidence;
+  j.counted = detail::counted_as(r.evidence);
   const double e = r.evidence == Evidence::exact ? r.e_ref : detail::sum_up(r.e_alg, r.e_ref);
   j.bound = e;
   j.want = r.hi + r.lo;
@@ -109,12 +119,12 @@ ASSAY_HD Judged judge_element(const Expected& r, double got, const JudgeRules& r
     const Interval interval = enclosure<T>(r.hi, r.lo, e);
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const bool open_end = interval.low == -kInfinity || interval.high == kInfinity;
-    const bool excused = r.evidence == Evidence::no_evidence || (T == DType::e4m3 && open_end);
-    inside = holds(interval, got) || (!detail::finite(got) && excused);
+    const bool is_end = T == DType::e4m3 && open_end && !detail::finite(got);
+    inside = holds(interval, got) || is_end || detail::is_excused(r.evidence, got);
   }
   const bool wrong_zero = rules.bitwise && got == 0 && std::signbit(got) != std::signbit(r.hi);
   j.failed = !inside || wrong_zero;
-  if (!detail::finite(got) || r.evidence == Evidence::no_evidence) return j;
+  if (!detail::finite(got) || j.counted == Evidence::no_evidence) return j;
 
   j.rounded = true;
   j.misrounded = got != nearest;
@@ -158,7 +168,7 @@ inline ErrorSums sum_of_lanes(ErrorSums (&lanes)[ErrorSums::kLanes]) {
 
 // What is counted, in any order.
 struct ErrorCounts {
-  int64_t tier[4] = {};  // by Evidence
+  int64_t tier[4] = {};  // by Judged::counted
   int64_t failures = 0, vacuous = 0, rounded = 0, misrounded = 0, with_q = 0;
   int64_t histogram[kHistogramBins] = {};
 

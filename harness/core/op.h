@@ -87,6 +87,7 @@ enum class Evidence : uint8_t {
   exact,        // T0: every order of summation gives these bits; E is 0
   weak,         // T1 with an unknown reduction depth
   no_evidence,  // an intermediate may overflow: infinity and NaN are allowed too
+  or_nan,       // correct implementations differ: NaN is allowed too; counted as no_evidence
 };
 
 // One element's E_alg and how it may be judged, as an op's formula gives them on host and device alike.

@@ -67,7 +67,7 @@ struct ErrorSummary {
   int64_t rigorous = 0;     // judged against E (T1)
   int64_t weak = 0;         // E rests on an unknown depth
   int64_t vacuous = 0;      // E >= |r|: the bound says nothing
-  int64_t no_evidence = 0;  // an intermediate may overflow
+  int64_t no_evidence = 0;  // an intermediate may overflow, or correct implementations differ
   int64_t failures = 0;
   double max_q = 0;
   double rms_q = 0;

@@ -112,6 +112,16 @@ TEST(Accuracy, WithoutEvidenceInfinitiesPassAndFiniteErrorsDoNot) {
   EXPECT_EQ(judged(DType::f32, kInf, 0, kNan, Evidence::no_evidence), Outcome::weak);
 }
 
+TEST(Accuracy, OrNanLetsANanPassAndNoInfinity) {
+  for (const double r : {1.0, kInf}) {
+    EXPECT_EQ(judged(DType::f32, r, 0, kNan, Evidence::or_nan), Outcome::weak);
+    EXPECT_EQ(judged(DType::f32, r, 0, r, Evidence::or_nan), Outcome::weak) << "counted as no evidence";
+    EXPECT_EQ(judged(DType::f32, r, 0, -kInf, Evidence::or_nan), Outcome::fail);
+    EXPECT_EQ(judged(DType::f32, r, 0, 2, Evidence::or_nan), Outcome::fail);
+  }
+  EXPECT_EQ(judged(DType::f32, 1, 0, kInf, Evidence::or_nan), Outcome::fail);
+}
+
 TEST(Accuracy, UnknownDepthAndVacuousBoundsAreWeak) {
   EXPECT_EQ(judged(DType::f32, 1, 1e-3, 1, Evidence::weak), Outcome::weak);
   EXPECT_EQ(judged(DType::f32, 1, 2, 1), Outcome::weak);

@@ -41,7 +41,7 @@ class AllowedElements : public ::testing::Test {
     return with_evidence(r);
   }
   Expected with_evidence(Expected r) {
-    r.evidence = static_cast<Evidence>(random() % 4);
+    r.evidence = static_cast<Evidence>(random() % 5);
     return r;
   }
   double uniform() { return static_cast<double>(random() >> 11) * 0x1p-53; }

@@ -217,7 +217,7 @@ TEST(GeluBound, WrongImplementationsFailInTheSmokeTier) {
   expect_smoke_sees(op(), wrong, judged);
 }
 
-TEST(Gelu, OverflowOfTheSumIsNoEvidenceButAnInfinityIs) {
+TEST(Gelu, MinusInfinityIsNanOrTheLimitAndPlusInfinityItself) {
   const Case c = case_of("rows=1,cols=6,form=erf,dtype=f32");
   Inputs inputs(op(), c);
   const float inf = std::numeric_limits<float>::infinity(), most = std::numeric_limits<float>::max();
@@ -226,10 +226,19 @@ TEST(Gelu, OverflowOfTheSumIsNoEvidenceButAnInfinityIs) {
   std::memcpy(inputs.storage[1].data(), bias, sizeof bias);
   const Reference r = op().oracle(c, inputs.views, 1).at(0);
   const Bounds b = op().bounds(c, plain_contract(ASSAY_ACC_F32, 0, 0), r);
-  const bool open[] = {true, true, false, true, true, false};  // the fifth may overflow on its way
-  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(b.evidence[i] == Evidence::no_evidence, open[i]) << i;
+  const bool or_nan[] = {false, true, false, true, false, false};
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(b.evidence[i], or_nan[i] ? Evidence::or_nan : Evidence::rigorous) << i;
+  }
   EXPECT_EQ(r.hi[2], HUGE_VAL);
   EXPECT_TRUE(std::isnan(r.hi[5]));
+  const auto failures = [&](std::vector<double> y) {
+    return judge(op(), c, inputs, plain_contract(ASSAY_ACC_F32, 0, 0), {std::move(y)})[0].failures;
+  };
+  EXPECT_EQ(failures({inf, -0.0, inf, -0.0, most, NAN}), 0);
+  EXPECT_EQ(failures({inf, NAN, inf, NAN, inf, NAN}), 0);  // t (1 + erf) / 2 overflows on its way in the fifth
+  EXPECT_EQ(failures({-inf, inf, -inf, inf, -inf, inf}), 6);
+  EXPECT_EQ(failures({NAN, -inf, NAN, -inf, NAN, 0}), 6);
 }
 
 TEST(Gelu, TiersAreSubsets) {

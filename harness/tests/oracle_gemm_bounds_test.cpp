@@ -229,7 +229,8 @@ TEST(GemmBounds, DeclaredArithmeticWidensTheBound) {
   const double base = bound([](assay_arithmetic&) {});
   const double terms = r.conditions[gemm::kTerms][5];
   EXPECT_NEAR(base / terms, 66 * 0x1p-24, 0x1p-24);
-  EXPECT_NEAR(bound([](auto& a) { a.intermediate = ASSAY_ACC_BF16; }) / terms, 0x1p-8, 0x1p-15);
+  EXPECT_NEAR(bound([](auto& a) { a.intermediate = ASSAY_ACC_BF16; }), base + 0x1p-8 * (std::fabs(r.hi[5]) + base),
+              0x1p-40);
   EXPECT_NEAR(bound([](auto& a) {
                 a.split_k = 4;
                 a.partial_type = ASSAY_ACC_F16;
@@ -255,6 +256,69 @@ TEST(GemmBounds, DeclaredArithmeticWidensTheBound) {
   EXPECT_EQ(gemm_op().bounds(wide.c, narrow, doubles).e_alg[5], f64_bound);
   // A contract that declares less than the op allows is charged as if it declared what the op allows.
   EXPECT_EQ(bound([](auto& a) { a.accumulator = ASSAY_ACC_F16; }), base);
+}
+
+Contract in_parts(int32_t parts, int32_t type) {
+  Contract contract = plain_contract(ASSAY_ACC_F32, 0, 0);
+  contract.arithmetic.split_k = parts;
+  contract.arithmetic.partial_type = type;
+  return contract;
+}
+
+TEST(GemmBounds, PartsAreNoMoreThanTheProducts) {
+  const Problem problem(gemm_op(), gemm_case("m=4,n=4,k=2,alpha=1.0001220703125,dtype=bf16"));
+  const Reference r = problem.oracle()[0];
+  const double terms = r.conditions[gemm::kTerms][5];
+  EXPECT_NEAR(gemm_op().bounds(problem.c, in_parts(7, ASSAY_ACC_BF16), r).e_alg[5] / terms, 3 * 0x1p-8, 0x1p-20);
+  // In a matrix unit parts that are added in f32 cost their additions alone.
+  Contract unit = in_parts(1024, ASSAY_ACC_F32);
+  unit.arithmetic.accumulator = ASSAY_ACC_TENSOR;
+  unit.arithmetic.tensor_terms = 64;
+  unit.arithmetic.tensor_fraction = unit.arithmetic.tensor_precision = 23;
+  EXPECT_NEAR(gemm_op().bounds(problem.c, unit, r).e_alg[5] / terms, 4 * 0x1p-23 + 4 * 0x1p-24, 0x1p-40);
+}
+
+// As many parts as the op allows do not let factors pass that were cut to the four bits of e4m3.
+TEST(GemmBounds, CutFactorsFailUnderTheMostParts) {
+  for (const char* fields : {"m=8,n=8,k=7,dtype=bf16,fill=uniform", "m=8,n=8,k=300,dtype=bf16,fill=uniform"}) {
+    const Problem problem(gemm_op(), gemm_case(fields));
+    const Matrices x(problem);
+    const Reference r = problem.oracle()[0];
+    const auto product = [&](bool cuts) {
+      return [&, cuts](int64_t at) {
+        double sum = 0;
+        for (int64_t p = 0; p < x.k; ++p) {
+          const uint64_t bits = encode(DType::bf16, x.a(0, at / x.n, p));
+          sum += decode(DType::bf16, cuts ? bits & 0xfff0 : bits) * x.b(0, p, at % x.n);
+        }
+        return sum;
+      };
+    };
+    const Contract most = in_parts(7, ASSAY_ACC_BF16);
+    ASSERT_EQ(gemm_op().cap_violation(most), "");
+    EXPECT_EQ(problem.judge(r, most, product(false)).failures, 0);
+    EXPECT_GT(problem.judge(r, most, product(true)).failures, 0) << fields;
+  }
+  EXPECT_NE(gemm_op().cap_violation(in_parts(8, ASSAY_ACC_BF16)).find("at most 7"), std::string::npos);
+  EXPECT_EQ(gemm_op().cap_violation(in_parts(63, ASSAY_ACC_F16)), "");
+  EXPECT_NE(gemm_op().cap_violation(in_parts(64, ASSAY_ACC_F16)), "");
+  EXPECT_EQ(gemm_op().cap_violation(in_parts(1024, ASSAY_ACC_F32)), "");
+}
+
+TEST(GemmBounds, SpecialValuesAmongLargeOnesAreThemselves) {
+  const auto failures = [](double special, double got) {
+    Problem problem(gemm_op(), gemm_case("m=1,n=1,k=4,dtype=f32,fill=ones"));
+    for (int64_t i = 0; i < 3; ++i) problem.put(0, i, -3e38);  // whose sum overflows f32
+    problem.put(0, 3, special);
+    return problem.judge(problem.oracle()[0], plain_contract(ASSAY_ACC_F32, 0, 0), [=](int64_t) { return got; })
+        .failures;
+  };
+  EXPECT_EQ(failures(INFINITY, INFINITY), 0);
+  EXPECT_EQ(failures(INFINITY, NAN), 0);  // -Inf of the others
+  EXPECT_EQ(failures(INFINITY, -INFINITY), 1);
+  EXPECT_EQ(failures(NAN, NAN), 0);
+  EXPECT_EQ(failures(NAN, -INFINITY), 1);
+  EXPECT_EQ(failures(1, -INFINITY), 0);
 }
 
 TEST(GemmBounds, CapsRefuseTooMuch) {

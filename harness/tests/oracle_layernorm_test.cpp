@@ -219,6 +219,22 @@ TEST(Layernorm, FieldsAreChecked) {
   EXPECT_EQ(tensors[4].dtype, DType::f32);
 }
 
+TEST(Layernorm, AnInfiniteMeanMayBeNanAndNotTheOtherInfinity) {
+  const Case c = case_of("rows=1,cols=4,dtype=f32");
+  Inputs inputs(op(), c);
+  const float inf = std::numeric_limits<float>::infinity(), x[] = {1, inf, 2, 3};
+  std::memcpy(inputs.storage[0].data(), x, sizeof x);
+  const auto failures = [&](double mean) {
+    const std::vector<ErrorSummary> all =
+        judge(op(), c, inputs, plain_contract(ASSAY_ACC_F32, 32, 16), {{NAN, NAN, NAN, NAN}, {mean}, {NAN}});
+    return all[0].failures + all[1].failures + all[2].failures;
+  };
+  EXPECT_EQ(failures(inf), 0);
+  EXPECT_EQ(failures(NAN), 0);
+  EXPECT_EQ(failures(-inf), 1);
+  EXPECT_EQ(failures(0), 1);
+}
+
 TEST(Layernorm, TiersAreSubsets) { expect_tiers_nest(op(), 190); }
 
 }  // namespace

@@ -256,9 +256,30 @@ TEST(ReduceBounds, EvidenceIsWhatTheContractAllows) {
   EXPECT_EQ(evidence("kind=sum,n=1000,dtype=f32", plain_contract(ASSAY_ACC_F32, 0, 0)), Evidence::weak);
   EXPECT_EQ(evidence("kind=sum,n=1000,dtype=f32,fill=integers", plain_contract(ASSAY_ACC_F32, 0, 0)), Evidence::exact);
   EXPECT_EQ(evidence("kind=max,n=1000,dtype=f32", plain_contract(ASSAY_ACC_F32, 0, 0)), Evidence::exact);
+  // A sum that is exact in f64 and passes through f32 on its way to bf16 is rounded twice.
+  Contract twice = plain_contract(ASSAY_ACC_F64, 32, 16);
+  EXPECT_EQ(evidence("kind=sum,n=1000,dtype=bf16", twice), Evidence::exact);
+  twice.arithmetic.intermediate = ASSAY_ACC_F32;
+  EXPECT_EQ(evidence("kind=sum,n=1000,dtype=bf16", twice), Evidence::rigorous);
+  EXPECT_EQ(evidence("kind=sum,n=1000,dtype=bf16,fill=integers", twice), Evidence::exact);
   Problem large(op(), parse("kind=sum,n=4,dtype=f32"));
   for (int64_t i = 0; i < 4; ++i) large.put(0, i, i % 2 ? -3e38 : 3e38);
   EXPECT_EQ(op().bounds(large.c, shallow, large.oracle()[0]).evidence[0], Evidence::no_evidence);
+}
+
+TEST(ReduceBounds, SpecialValuesAmongLargeOnesAreThemselves) {
+  const auto failures = [](double special, double got) {
+    Problem problem(op(), parse("kind=sum,n=4,dtype=f32"));
+    for (int64_t i = 0; i < 4; ++i) problem.put(0, i, -3e38);  // whose sum overflows f32
+    problem.put(0, 3, special);
+    return problem.judge(problem.oracle()[0], plain_contract(ASSAY_ACC_F32, 32, 16), [=](int64_t) { return got; })
+        .failures;
+  };
+  EXPECT_EQ(failures(INFINITY, INFINITY), 0);
+  EXPECT_EQ(failures(INFINITY, NAN), 0);  // -Inf of the others
+  EXPECT_EQ(failures(INFINITY, -INFINITY), 1);
+  EXPECT_EQ(failures(NAN, NAN), 0);
+  EXPECT_EQ(failures(NAN, -INFINITY), 1);
 }
 
 TEST(ReduceBounds, CapsRefuseTooMuch) {

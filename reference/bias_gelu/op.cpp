@@ -221,7 +221,7 @@ gelu::Rule gelu::rule_of(const Case& c, const Contract& contract) {
                          .exp_kind = contract.arithmetic.exp_kind,
                          .underflows = 8 * underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)},
           .limit = largest_finite(accumulator_type(accumulator)),
-          .narrowing = intermediate_error(contract.arithmetic)};
+          .narrowing = intermediate_error(contract, dtype_of(c))};
 }
 
 std::unique_ptr<Op> make_bias_gelu_op() { return std::make_unique<BiasGelu>(); }

@@ -16,9 +16,9 @@
 // Error of this oracle: exponent t^2 / 2 or 2w off by a few u relative, which the exponent magnifies to a `magnified` u
 // relative to the tail; the table's and exp's own error; a few operations.
 //
-// Special values: NaN gives NaN, +infinity itself. Where finite inputs have a sum beyond the accumulator's range the
-// element is no evidence. At -infinity the formula is -infinity times 0, NaN, and the limit is
-// -0; practice has both, so r is -0 and no evidence.
+// Special values: NaN gives NaN, +infinity itself. At -infinity the formula is -infinity times 0, NaN, and the limit is
+// -0; practice has both, so r is -0, and may be NaN too. So it is where finite inputs have a sum below the
+// accumulator's range.
 #pragma once
 
 #include <cmath>
@@ -132,12 +132,12 @@ struct Rule : ElementRule {
 
   ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double, const double* k) const {
     const double argument = k[kArgument];
-    // The sum may overflow, or -infinity times 0 is asked for. A +infinity among the inputs must come out as it is.
-    const bool is_given = (argument == kInfinity) & (std::bit_cast<int64_t>(hi) >= 0);
-    const bool is_open = !is_given & (argument * (1 + arithmetic.u) >= limit);
+    // -infinity times 0 may be asked for. A sum of +infinity, of whatever inputs, must come out as it is.
+    const bool is_left = std::bit_cast<int64_t>(hi) < 0;
+    const bool is_open = is_left & (argument * (1 + arithmetic.u) >= limit);
     const double e = error_bound(arithmetic, is_open ? 0 : argument, hi, {k[kTail], k[kExponent]});
-    const double whole = e + narrowing.of(std::fabs(hi));
-    return {e < kInfinity ? whole : kInfinity, is_open ? Evidence::no_evidence : Evidence::rigorous};
+    const double whole = e + narrowing.of(hi, e);
+    return {e < kInfinity ? whole : kInfinity, is_open ? Evidence::or_nan : Evidence::rigorous};
   }
 };
 

@@ -1,6 +1,6 @@
 // The BLAS update of rank 1, A := alpha x y^T + A, of complex numbers also with y conjugated (?ger, ?geru, ?gerc). As
 // in the reference BLAS (3.12, dger.f), x and y are not read when alpha is 0. It leaves out a y_j that is 0, others
-// multiply: where NaN or infinity in x meets it an element is no evidence.
+// multiply: where NaN or infinity in x meets it an element may be NaN too.
 #include "reference/blas_ger/cases.h"
 #include "reference/blas_matrix.h"
 #include "reference/product_fills.h"

@@ -2,8 +2,8 @@
 // negative increment the reference BLAS gives the norm from 3.10 on (dnrm2.f90; with 0, the first element counts n
 // times) and gave 0 before, as OpenBLAS did in 0.3.21 and does not in 0.3.34: what lies between is let pass. Where r is
 // a number of the type it must be met, however large or small the squares are: the reference BLAS scales. One infinity
-// makes r infinite, a NaN makes it NaN; of two infinities a rescaled sum (reference BLAS up to 3.9) makes NaN: no
-// evidence.
+// makes r infinite, a NaN makes it NaN; of two infinities a rescaled sum (reference BLAS up to 3.9) makes NaN:
+// either is let pass.
 #include "reference/blas.h"
 
 namespace assay {
@@ -34,7 +34,7 @@ gemm::Element norm_of(int64_t n, const Part& x) {
   }
   if (any_nan || infinities > 0) {
     e.hi = any_nan ? std::numeric_limits<double>::quiet_NaN() : kInfinity;
-    if (!any_nan && infinities > 1) e.condition[gemm::kLargest] = kInfinity;
+    if (!any_nan && infinities > 1) let_differ(e);
     return e;
   }
   if (largest == 0) return e;

@@ -1,5 +1,6 @@
 // The transposing copy of BLAS extensions, b := alpha op(a): op(a) is a, its transpose, its conjugate or both. 0 times
-// an infinity or NaN is NaN, or 0 by implementations that store zeros then: no evidence, but one of the two.
+// an infinity or NaN is NaN, or 0 by implementations that store zeros then: either is let pass, and counts as no
+// evidence.
 #include "core/error.h"
 #include "reference/blas.h"
 

@@ -1,7 +1,7 @@
 // The BLAS scaling x := alpha x, of complex vectors also by a real number (csscal, zdscal). An increment of 0 or less
 // returns at once, with x as it was. 0 x of an infinity or NaN is NaN by the reference BLAS, and 0 by implementations
-// that store zeros then (OpenBLAS did so until its pull request 4729): no evidence, but one of the two. So it is with
-// the imaginary part that a real factor is given (zdscal of the reference BLAS before 3.10) or not.
+// that store zeros then (OpenBLAS did so until its pull request 4729): either is let pass, and counts as no evidence.
+// So it is with the imaginary part that a real factor is given (zdscal of the reference BLAS before 3.10) or not.
 #include "core/error.h"
 #include "reference/blas.h"
 

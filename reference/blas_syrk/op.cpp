@@ -1,7 +1,7 @@
 // The BLAS symmetric update of rank k, C := alpha A A^T + beta C or alpha A^T A + beta C (?syrk; of complex numbers too
 // without conjugation), in one triangle of C. The other triangle is neither read nor written. As in the reference BLAS,
 // A is not read when alpha is 0, nor C when beta is 0, and k = 0 leaves beta C. It leaves out elements of A that are 0
-// (3.12, dsyrk.f), others multiply: where NaN or infinity meets them an element is no evidence.
+// (3.12, dsyrk.f), others multiply: where NaN or infinity meets them an element may be NaN too.
 #include "reference/blas_matrix.h"
 #include "reference/blas_syrk/cases.h"
 #include "reference/product_fills.h"

@@ -1,6 +1,6 @@
 // The BLAS product of a triangular matrix and a vector, x := op(A) x (?trmv). The other triangle of A is not read, nor
 // is its diagonal when diag=u. The reference BLAS (3.12, dtrmv.f) leaves out an x_j that is 0, others multiply: where
-// NaN or infinity in A meets it an element is no evidence.
+// NaN or infinity in A meets it an element may be NaN too.
 #include "reference/blas_matrix.h"
 #include "reference/blas_triangle.h"
 #include "reference/blas_trmv/cases.h"

@@ -13,7 +13,8 @@
 // Conditions of an element, in the order of Reference::conditions. With S = sum_k |a_ik b_kj|:
 //   terms    at least |alpha| S + |beta c|
 //   largest  no intermediate of any order of summation exceeds it: at least max(S, terms) where the inputs are finite,
-//            otherwise K max|a| max|b| max(1, |alpha|) + |beta c| over the finite ones
+//            otherwise K max|a| max|b| max(1, |alpha|) + |beta c| over the finite ones. Negative, -0 among it, where
+//            correct implementations differ (ops of BLAS say where): r or NaN, or where r is NaN an infinity too
 //   quantum  exponent e such that every product, scaled or not, and beta c are multiples of 2^e
 //   operand  max(1, max_k |a_ik|, max_k |b_kj|) max(1, |alpha|, |beta|): bounds a factor scaled beforehand, and what an
 //            underflow may be multiplied by
@@ -184,11 +185,13 @@ ASSAY_HD inline Element finish(const Scalars& scalars, const Sums& sums, const L
 //              and their sum; of 16-bit and narrower inputs, whose products are exact
 //   underflow  each product, and each factor scaled by alpha beforehand, may lose half the least subnormal times the
 //              other operand; with flushing each operand, product and sum may lose the least normal number
-//   split K    s partial sums stored in and added in a narrower type v: (s + 1) u_v T
-//   narrower intermediate: once its roundoff times T
-// A type narrower than the output's is not allowed between, and not charged.
+//   split K    s partial sums, of a product or more each, stored in and added in a narrower type v: (s + 1) u_v T
+//   narrower intermediate: once its roundoff times the result, times T where beta c is added to it
+// A NaN comes of the inputs in every order, and must come out; so must an infinity, or a NaN where the other terms may
+// overflow.
 struct Rule : ElementRule {
   double rounding = 0, extra = 0;  // times T; extra: of narrower types
+  double narrowing = 0;            // times the result
   double underflow = 0;            // times the largest operand
   DType passed[3] = {};            // every type that a partial sum passes through
   int types = 0;
@@ -198,7 +201,8 @@ struct Rule : ElementRule {
   DType input = DType::f64;
 
   ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double e_ref, const double* k) const {
-    const double largest = k[kLargest], operand = k[kOperand];
+    const double largest = std::fabs(k[kLargest]), operand = k[kOperand];
+    const bool differs = std::signbit(k[kLargest]);
     const int quantum = static_cast<int>(k[kQuantum]);
     bool may_overflow = false, exact = e_ref == 0;
     exact = exact && (!in_tensor_unit || tensor.is_exact(largest, quantum, operand, input));
@@ -207,14 +211,25 @@ struct Rule : ElementRule {
           may_overflow || !(std::fmax(largest, operand) * (1 + rounding + extra) <= largest_finite(passed[type]));
       exact = exact && sums_are_exact(passed[type], largest, quantum, flushes);
     }
-    ElementBound b{0, may_overflow ? Evidence::no_evidence : exact ? Evidence::exact : Evidence::rigorous};
-    const bool judged_by_class = !is_finite(hi);
-    if (exact || judged_by_class) return b;  // E stays 0
+    ElementBound b{0, exact ? Evidence::exact : Evidence::rigorous};
+    if (!is_finite(hi)) {  // judged by its class
+      const bool is_infinite = std::fabs(hi) == kInfinity;
+      if (differs && !is_infinite) b.evidence = Evidence::no_evidence;
+      if (is_infinite && (differs || may_overflow)) b.evidence = Evidence::or_nan;
+      return b;
+    }
+    if (differs) b.evidence = Evidence::or_nan;
+    if (may_overflow) b.evidence = Evidence::no_evidence;
+    if (exact) return b;  // E stays 0
     b.e_alg = charged(rounding + extra, k[kTerms]) + underflow * std::fmin(operand, largest_finite(DType::f64));
+    b.e_alg += charged(std::fabs(hi) + b.e_alg + e_ref, narrowing);
     return b;
   }
 };
 
 Rule rule_of(const Case& c, const Contract& contract);
+
+// Lets a NaN pass beside the element's value, and an infinity where that is NaN.
+inline void let_differ(Element& e) { e.condition[kLargest] = -std::fabs(e.condition[kLargest]); }
 
 }  // namespace assay::gemm

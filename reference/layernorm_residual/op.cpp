@@ -2,6 +2,8 @@
 // cases.cpp.
 #include "core/op.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "reference/host_rows.h"
 #include "reference/layernorm_residual/cases.h"
@@ -190,10 +192,10 @@ layernorm::Rule layernorm::rule_of(const Case& c, const Contract& contract, Outp
   const double u = accumulator_roundoff(accumulator);
   return {.output = output,
           .arithmetic = {.u = u,
-                         .gamma = gamma_n(contract.depth(n) + 4, u),
+                         .gamma = gamma_n(std::min(contract.depth(n), 2 * n) + 4, u),
                          .rsqrt = rsqrt_error(u),
                          .underflow = underflow_error(accumulator, contract.arithmetic.flushes_subnormals != 0)},
-          .declared = contract.arithmetic,
+          .narrowing = intermediate_error(contract, output == Output::y ? dtype_of(c) : statistics_type(dtype_of(c))),
           .n = n,
           .epsilon = c.real("eps"),
           .limit = largest_finite(accumulator_type(accumulator)) / 8,

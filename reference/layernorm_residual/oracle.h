@@ -4,7 +4,8 @@
 //
 // Error, for roundoff u, summation depth h, n terms, c_i = s_i - mu, rms and sigma^2 = var over the row (after
 // N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., sections 1.9 and 3.1; the algebra is ours):
-//   mean        |dmu| <= gamma_(h+4) mean|s| =: M                    (s rounded, h additions, division)
+//   mean        |dmu| <= gamma_(h+4) mean|s| =: M                    (s rounded, h additions, division; h <= 2n, as n
+//               updates of Welford's round no more than n + 2 + 2 (1 + 1/2 + ... + 1/(n - 1)) times)
 //   deviations  c is off by a part common to the row, at most M, and a part of its own, at most
 //               eta_i = u |s_i| + u (|c_i| + M + u |s_i|)            (s rounded, subtraction rounded)
 //   variance    with sum c = 0 the common part enters squared only: sum (c + dc)^2 / n lies within
@@ -19,7 +20,7 @@
 //
 // Sums are scaled by a power of two when s is near overflow in double, so that r is right there.
 // Special values: as the formula gives. A row with an infinity and no NaN has mean +-infinity (NaN for both signs; a
-// Welford kernel gives NaN: no evidence) and NaN in R and y; a NaN gives NaN everywhere.
+// Welford kernel gives NaN: that too) and NaN in R and y; a NaN gives NaN everywhere.
 #pragma once
 
 #include <cmath>
@@ -192,7 +193,7 @@ struct Rule {
 
   Output output = Output::y;
   Arithmetic arithmetic;
-  assay_arithmetic declared{};
+  IntermediateError narrowing;  // on the way to the output
   double n = 0, epsilon = 0;
   double limit = 0;  // of intermediates
   bool depth_known = false;
@@ -215,10 +216,14 @@ struct Rule {
     }
     // An infinite mean is a NaN where it is updated step by step. A NaN comes from the inputs, and must come out.
     const bool is_nan = !(hi == hi);
-    const bool is_open = !is_nan && (row.overflows || factor_overflows || std::fabs(hi) == kInfinity);
+    const bool is_infinite = std::fabs(hi) == kInfinity;
     ElementBound b{0, depth_known ? Evidence::rigorous : Evidence::weak};
-    if (is_open) b.evidence = Evidence::no_evidence;
-    b.e_alg = row.overflows || !(e < kInfinity) ? kInfinity : e + intermediate_error(declared, hi);
+    if (is_infinite && output == Output::mean) {
+      b.evidence = Evidence::or_nan;
+    } else if (!is_nan && (row.overflows || factor_overflows || is_infinite)) {
+      b.evidence = Evidence::no_evidence;
+    }
+    b.e_alg = row.overflows || !(e < kInfinity) ? kInfinity : e + narrowing.of(hi, e);
     return b;
   }
 };

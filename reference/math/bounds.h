@@ -83,21 +83,29 @@ ASSAY_HD constexpr double exp_error(int32_t exp_kind, double u, double argument)
 // 1/sqrt in a type of roundoff u: 2 ulp, the documented maximum of CUDA's rsqrtf; sqrt and a division need less.
 ASSAY_HD constexpr double rsqrt_error(double u) { return 4 * u; }
 
-// Extra error of a result of magnitude `value` that passes through a type narrower than the accumulator on its way to
-// the output. The output's own rounding is charged by the check.
+// Whether a number is charged for passing through a type, as declared, between the accumulator and the output: one
+// narrower than the accumulator. One narrower than the output is not allowed there, and not charged, as with
+// accumulators.
+ASSAY_HD constexpr bool is_charged_between(int32_t type, DType accumulator, DType output) {
+  const double u = accumulator_roundoff(type);
+  return u > unit_roundoff(accumulator) && u <= unit_roundoff(output);
+}
+
+// Extra error of a result that passes through the contract's intermediate type on its way to the output: one of
+// magnitude |value|, give or take `error`. The output's own rounding is charged by the check.
 struct IntermediateError {
   bool is_any = false;
   double u = 0, underflow = 0;
-  ASSAY_HD double of(double value) const { return u * value + underflow; }  // 0 of a finite value where there is none
+  ASSAY_HD double of(double value, double error) const {
+    const double rounding = u * (std::fabs(value) + error) + underflow;
+    return is_any ? rounding : 0;
+  }
 };
-ASSAY_HD inline IntermediateError intermediate_error(const assay_arithmetic& arithmetic) {
-  const int32_t type = arithmetic.intermediate;
-  if (type == ASSAY_ACC_NONE || type == arithmetic.accumulator) return {};
-  return {true, accumulator_roundoff(type), underflow_error(type, arithmetic.flushes_subnormals != 0)};
-}
-ASSAY_HD inline double intermediate_error(const assay_arithmetic& arithmetic, double value) {
-  const IntermediateError error = intermediate_error(arithmetic);
-  return error.is_any ? error.of(value) : 0;
+inline IntermediateError intermediate_error(const Contract& contract, DType output) {
+  const int32_t type = contract.arithmetic.intermediate;
+  const DType accumulator = accumulator_type(charged_accumulator(contract, output));
+  if (!is_charged_between(type, accumulator, output)) return {};
+  return {true, accumulator_roundoff(type), underflow_error(type, contract.arithmetic.flushes_subnormals != 0)};
 }
 
 }  // namespace assay

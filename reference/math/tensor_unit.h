@@ -6,8 +6,9 @@
 // of later measurements in its manner: Ampere and Ada 16-bit 8/24/23, Hopper 16-bit 16/25/23 and fp8 32/13/13.
 //
 // With S = sum |product|: cutting towards zero lets no partial sum grow beyond its terms' magnitudes, so that a step
-// adds at most ((L + 1) 2^-F + 2^-P) S, and n steps n times that; (1 + that) is charged on top for a unit that cuts
-// downwards. Where a subnormal factor has the largest exponent the cut is at most 2^(e - F) times the other factor
+// adds at most ((L + 1) 2^-F + 2^-P) S, and n steps n times that, with fewer products than L that many for L, as zeros
+// lose nothing; a sum of parts that are summed apart is off by no more; (1 + that) is charged on top for a unit that
+// cuts downwards. Where a subnormal factor has the largest exponent the cut is at most 2^(e - F) times the other factor
 // instead, e being the least exponent of the type.
 // A promoted sum adds its segments in f32: gamma_segments(2^-24) on top.
 #pragma once
@@ -31,9 +32,11 @@ struct TensorUnit {
   double segments(double k) const { return promotion > 0 ? std::ceil(k / promotion) : 1; }
   double steps_of_segment(double k) const { return std::ceil(segment(k) / terms); }
 
+  double addends_of_step(double k) const { return std::fmin(terms, segment(k)) + 1; }
+
   // Bound of the error of a sum of k products, relative to S.
   double rounding(double k) const {
-    const double step = (terms + 1) * std::ldexp(1.0, -fraction) + std::ldexp(1.0, -precision);
+    const double step = addends_of_step(k) * std::ldexp(1.0, -fraction) + std::ldexp(1.0, -precision);
     const double cut = steps_of_segment(k) * step * (1 + steps_of_segment(k) * step);
     const double added = promotion > 0 ? gamma_n(segments(k), unit_roundoff(DType::f32)) : 0;
     return (cut + added + cut * added) * (1 + 0x1p-50);
@@ -41,7 +44,7 @@ struct TensorUnit {
 
   // What cuts below the exponents of subnormal factors of type `input` add, times the other factor.
   double subnormal_cuts(double k, DType input) const {
-    const double addends = segments(k) * steps_of_segment(k) * (terms + 1);
+    const double addends = segments(k) * steps_of_segment(k) * addends_of_step(k);
     return addends * std::ldexp(1.0, format_of(input).min_exponent - fraction);
   }
 

@@ -132,17 +132,18 @@ class ReduceOp final : public Op {
 }  // namespace
 
 Rule rule_of(const Case& c, const Contract& contract) {
-  assay_arithmetic charged = contract.arithmetic;
-  charged.accumulator = charged_accumulator(contract, dtype_named(c.word("dtype")).value());
-  const DType accumulator = accumulator_type(charged.accumulator);
+  const DType dtype = dtype_named(c.word("dtype")).value();
+  const int32_t charged = charged_accumulator(contract, dtype);
+  const DType accumulator = accumulator_type(charged);
   const double n = c.real("n");
-  const bool flushes = charged.flushes_subnormals != 0;
   Rule rule;
   rule.is_sum = is_sum(c);
-  rule.charged = charged;
+  rule.flushes = contract.arithmetic.flushes_subnormals != 0;
+  rule.narrowing = intermediate_error(contract, dtype);
   rule.accumulator = accumulator;
+  rule.narrowest = rule.narrowing.is_any ? accumulator_type(contract.arithmetic.intermediate) : accumulator;
   rule.rounding = gamma_n(std::min(contract.depth(n), n), unit_roundoff(accumulator));
-  rule.flushed = flushes ? 2 * n * underflow_error(charged.accumulator, true) : 0;
+  rule.flushed = rule.flushes ? 2 * n * underflow_error(charged, true) : 0;
   rule.depth_known = contract.depth_known();
   return rule;
 }

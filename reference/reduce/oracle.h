@@ -80,24 +80,25 @@ ASSAY_HD inline double larger_of(double a, double b) {  // NaN when either is
 
 // Sum: gamma_h(u) sum |x| for a tree of depth h, which at most n - 1 additions can have; when subnormals are flushed
 // each element and each partial sum may lose the least normal number. Additions never underflow otherwise. A maximum is
-// one of the elements: exact.
+// one of the elements: exact. So is a NaN among them, and an infinity but for a sum of the others that may overflow.
 struct Rule : ElementRule {
   bool is_sum = false;
-  assay_arithmetic charged{};  // as declared, with the accumulator that is charged
-  DType accumulator = DType::f64;
+  bool flushes = false;
+  IntermediateError narrowing;                             // on the way to the output
+  DType accumulator = DType::f64, narrowest = DType::f64;  // types that the sum passes through
   double rounding = 0, flushed = 0;
   bool depth_known = false;
 
   ASSAY_HD ElementBound operator()(ElementRule::Row, double hi, double e_ref, const double* k) const {
     const ElementBound exact{0, Evidence::exact};
     const double terms = k[kTerms], limit = largest_finite(accumulator);
-    if (!is_sum || (!is_finite(hi) && terms <= limit)) return exact;
-    const bool flushes = charged.flushes_subnormals != 0;
-    ElementBound b{rounding * terms + flushed + intermediate_error(charged, terms),
-                   depth_known ? Evidence::rigorous : Evidence::weak};
+    if (!is_sum) return exact;
+    if (!is_finite(hi)) return std::fabs(hi) == kInfinity && terms > limit ? ElementBound{0, Evidence::or_nan} : exact;
+    const double e = rounding * terms + flushed;
+    ElementBound b{e + narrowing.of(hi, e + e_ref), depth_known ? Evidence::rigorous : Evidence::weak};
     if (!(terms * (1 + rounding) <= limit)) {
       b.evidence = Evidence::no_evidence;
-    } else if (e_ref == 0 && sums_are_exact(accumulator, terms, static_cast<int>(k[kQuantum]), flushes)) {
+    } else if (e_ref == 0 && sums_are_exact(narrowest, terms, static_cast<int>(k[kQuantum]), flushes)) {
       return exact;
     }
     return b;

@@ -1,6 +1,7 @@
 // The op softmax: fields, tensors, caps, bounds. The formula and its error are in oracle.h, the cases in cases.cpp.
 #include "core/op.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -156,14 +157,14 @@ softmax::Rule softmax::rule_of(const Case& c, const Contract& contract) {
   const double u = accumulator_roundoff(accumulator);
   const double underflow = underflow_error(accumulator, flushes);
   const int32_t kind = contract.arithmetic.exp_kind;
-  const double depth = contract.depth(n);
+  const double depth = std::min(contract.depth(n), n);
   return {.arithmetic = {.u = u,
                          .exp_base = exp_error(kind, u, 0) + 2 * underflow * (1 + std::fabs(c.real("scale"))),
                          .exp_slope = exp_error(kind, u, 1) - exp_error(kind, u, 0),
                          .gamma = gamma_n(depth, u) + n * underflow,
                          .rescalings = contract.arithmetic.rescales_online != 0 ? depth : 0,
                          .underflow = (flushes ? 2 : 6) * underflow},
-          .declared = contract.arithmetic,
+          .narrowing = intermediate_error(contract, dtype_of(c)),
           .limit = largest_finite(accumulator_type(accumulator)),
           .depth_known = contract.depth_known(),
           .nan_unspecified = contract.nan_policy == ASSAY_NAN_UNSPECIFIED};

@@ -7,7 +7,8 @@
 // and exp adds a relative eps(d_j). Hence, to first order, relative to p_i,
 //   A_i + eps(d_i)                        the numerator
 //   + sum_j p_j (A_j + eps(d_j))          the denominator's terms
-//   + gamma_h + R (eps(0) + 2u)           their sum, and R rescalings of an online one
+//   + gamma_h + R (eps(0) + 2u)           their sum, h < n, and R rescalings of an online one: by exp(0), which is 1
+//                                         (C17, F.10.3.1; PTX ISA, ex2), but where the maximum grows, less than n times
 //   + 2u                                  division, or reciprocal and product.
 // Higher orders: with A + eps <= T <= 1/4, exp(A)(1 + eps) - 1 <= (A + eps)(1 + T); and the whole, x <= 1/4, becomes at
 // most x + 2 x^2. Terms with d_j > 800 and A_j <= d_j / 2 contribute less than n exp(-400), which is nothing. Where x >
@@ -16,7 +17,7 @@
 // is exactly 0.
 //
 // Special values. A mask of -inf hides x. Where it meets an x that is +inf or NaN, practice differs (the IEEE sum is
-// NaN, kernels that select give 0), so the row is marked unclear and is no evidence. Otherwise as the formula gives: a
+// NaN, kernels that select give 0), so the row is marked unclear and may be NaN too. Otherwise as the formula gives: a
 // row with a NaN or a +inf, or with every element masked, is NaN.
 #pragma once
 
@@ -89,8 +90,8 @@ inline constexpr Per kPer[kConditions] = {Per::element, Per::element, Per::row, 
 // What a contract makes of the bound: everything that does not depend on the element.
 struct Rule : ElementRule {
   Arithmetic arithmetic;
-  assay_arithmetic declared{};
-  double limit = 0;  // of the accumulator
+  IntermediateError narrowing;  // on the way to the output
+  double limit = 0;             // of the accumulator
   bool depth_known = false;
   bool nan_unspecified = false;
 
@@ -101,9 +102,13 @@ struct Rule : ElementRule {
     // One reading of an unclear row is NaN, of which some kernels promise nothing.
     const bool is_free = overflows || (unclear && nan_unspecified);
     ElementBound b{0, depth_known ? Evidence::rigorous : Evidence::weak};
-    if (overflows || unclear) b.evidence = Evidence::no_evidence;
+    if (overflows) {
+      b.evidence = Evidence::no_evidence;
+    } else if (unclear) {
+      b.evidence = Evidence::or_nan;
+    }
     const double e = error_bound(arithmetic, row, hi, k[kArgument], k[kDistance]);
-    b.e_alg = is_free || !(e < kInfinity) ? kInfinity : e + intermediate_error(declared, hi);
+    b.e_alg = is_free || !(e < kInfinity) ? kInfinity : e + narrowing.of(hi, e);
     return b;
   }
 };
