@@ -8,6 +8,7 @@
 #include "device/available_memory.h"
 #include "record/json.h"
 #include "worker/fill_cache.h"
+#include "worker/plan_contract.h"
 #include "worker/wire.h"
 
 namespace assay {
@@ -94,6 +95,9 @@ Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const Ker
   }
   if (const auto contract = answer.find("contract"); contract != answer.end()) {
     contract_ = contract_from_json(*contract);
+    if (const std::string why = plan_contract_violation(op, kernel.contract, contract_); !why.empty()) {
+      throw ContractBroken(why);
+    }
   }
   workspace_ = workspace_from(answer, contract_);
   selection_ = answer.at("selection");
