@@ -90,6 +90,17 @@ struct ChangedOutside {
   }
 };
 
+struct NumberIn {
+  Slice slice;
+  Strided where;
+  DType dtype;
+  const void* data;
+  __device__ bool operator()(int64_t i, unsigned long long&) const {
+    const double value = decode(dtype, bits_at(dtype, data, where.offset(i)));
+    return slice.holds(i) && value == value;
+  }
+};
+
 struct ChangedInPart {
   Strided in_whole, in_part;
   DType dtype;
@@ -197,6 +208,10 @@ __global__ void count_bits(Strided where, DType dtype, const void* data, unsigne
 
 int64_t changed_outside_on_device(const Slice& slice, const TensorSpec& spec, const void* before, const void* after) {
   return found_by(spec.elements(), ChangedOutside{slice, strided(spec), spec.dtype, before, after}).broken;
+}
+
+int64_t number_in_on_device(const Slice& slice, const TensorSpec& spec, const void* data) {
+  return found_by(spec.elements(), NumberIn{slice, strided(spec), spec.dtype, data}).broken;
 }
 
 int64_t changed_in_leading_part_on_device(const TensorSpec& whole_spec, const void* whole, const TensorSpec& part_spec,

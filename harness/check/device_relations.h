@@ -10,6 +10,7 @@
 namespace assay {
 
 int64_t changed_outside_on_device(const Slice& slice, const TensorSpec& spec, const void* before, const void* after);
+int64_t number_in_on_device(const Slice& slice, const TensorSpec& spec, const void* data);
 int64_t changed_in_leading_part_on_device(const TensorSpec& whole_spec, const void* whole, const TensorSpec& part_spec,
                                           const void* part);
 Scaling scaling_on_device(const TensorSpec& spec, int power, const void* before, const void* after);

@@ -17,6 +17,13 @@ int64_t changed_outside(const Slice& slice, const TensorSpec& spec, const std::b
   return kNowhere;
 }
 
+int64_t number_in(const Slice& slice, const TensorSpec& spec, const std::byte* data) {
+  for (int64_t i = 0; i < spec.elements(); ++i) {
+    if (slice.holds(i) && !std::isnan(load(spec.dtype, data, offset_of(spec, i)))) return i;
+  }
+  return kNowhere;
+}
+
 int64_t changed_in_leading_part(const TensorSpec& whole_spec, const std::byte* whole, const TensorSpec& part_spec,
                                 const std::byte* part) {
   for (int64_t i = 0; i < part_spec.elements(); ++i) {

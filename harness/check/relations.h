@@ -26,6 +26,9 @@ Slice slice_of(const TensorSpec& spec, int axis, int64_t index);
 // The first element outside `slice` whose bytes differ, or kNowhere.
 int64_t changed_outside(const Slice& slice, const TensorSpec& spec, const std::byte* before, const std::byte* after);
 
+// The first element of `slice` that is not NaN, as no integer is, or kNowhere.
+int64_t number_in(const Slice& slice, const TensorSpec& spec, const std::byte* data);
+
 // The first element of `part` whose bytes differ from the same logical element of `whole`, or kNowhere.
 int64_t changed_in_leading_part(const TensorSpec& whole_spec, const std::byte* whole, const TensorSpec& part_spec,
                                 const std::byte* part);

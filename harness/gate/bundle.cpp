@@ -18,6 +18,7 @@
 #include "golden/filled_case.h"
 #include "record/verdict.h"
 #include "worker/examination.h"
+#include "worker/plan_contract.h"
 
 namespace assay {
 namespace {
@@ -151,17 +152,17 @@ std::string inputs_of(const FilledCase& filled, const std::string& name) {
   return arrays + "const uint64_t* const " + name + "[] = {" + list + "};\n";
 }
 
-std::string right_of(const BundleOf& what, const FilledCase& filled, const std::string& name) {
+std::string right_of(const BundleOf& what, const Case& c, const FilledCase& filled, const std::string& name) {
   std::string arrays, list;
   const std::vector<TensorView> views = filled.views();
-  const std::vector<Reference> references = what.op.oracle(what.failing, views, what.threads);
+  const std::vector<Reference> references = what.op.oracle(c, views, what.threads);
   auto reference = references.begin();
   for (size_t i = 0; i < views.size(); ++i) {
     const TensorSpec& spec = *views[i].spec;
     const bool is_output = spec.role != Role::input;
     const std::string one = fmt::format("{}_{}", name, i);
     if (is_output) {
-      const Bounds bounds = what.op.bounds(what.failing, what.contract, *reference);
+      const Bounds bounds = what.op.bounds(c, what.contract, *reference);
       arrays += "// " + spec.name + "\n" + allowed_of(allowed(*reference++, bounds, what.contract), one);
     }
     list += (i == 0 ? "" : ", ") + (is_output ? one : "nullptr");
@@ -173,8 +174,8 @@ FilledCase filled_from(const BundleOf& what, const Case& c, int64_t seed) {
   return {what.op, c, static_cast<uint64_t>(seed), what.threads};
 }
 
-// All of the case's seeds.
-std::string rounds_of(const BundleOf& what, const Case& c, const std::string& call) {
+// All of the case's seeds, with what is right for them where the answers are to be looked at.
+std::string rounds_of(const BundleOf& what, const Case& c, const std::string& call, bool is_judged) {
   const bool is_the_case = c == what.failing;
   std::string arrays, list = "const Round rounds" + call + "[] = {\n";
   for (int64_t n = 0; n < c.integer("seeds"); ++n) {
@@ -184,16 +185,16 @@ std::string rounds_of(const BundleOf& what, const Case& c, const std::string& ca
     arrays += inputs_of(filled, "inputs" + name);
     if (is_the_case) {
       arrays += inputs_of(filled_from(what, c, seed + static_cast<int64_t>(kStaleSeed)), "stale" + name);
-      arrays += right_of(what, filled, "right" + name);
     }
-    list += is_the_case ? fmt::format("    {{stale{0}, inputs{0}, right{0}}},  // seed {1}\n", name, seed)
-                        : fmt::format("    {{nullptr, inputs{0}, nullptr}},\n", name);
+    if (is_judged) arrays += right_of(what, c, filled, "right" + name);
+    list += fmt::format("    {{{}, inputs{}, {}}},  // seed {}\n", is_the_case ? "stale" + name : "nullptr", name,
+                        is_judged ? "right" + name : "nullptr", seed);
   }
   return arrays + list + "};\n";
 }
 
-std::string call_of(const BundleOf& what, const Case& c, const std::string& call) {
-  return "// " + c.id() + "\n" + fields_of(c, call) + tensors_of(what, c, call) + rounds_of(what, c, call);
+std::string call_of(const BundleOf& what, const Case& c, const std::string& call, bool is_judged) {
+  return "// " + c.id() + "\n" + fields_of(c, call) + tensors_of(what, c, call) + rounds_of(what, c, call, is_judged);
 }
 
 // A fill may depend on the shape.
@@ -209,32 +210,29 @@ bool has_leading_inputs(const BundleOf& what, const Case& part) {
 }
 
 struct Relation {
-  const char* check;
-  const char* how;
-  const char* promise;
+  std::string check, how, promise;
   std::optional<Case> related;
-  bool has_same_answer = false;
 };
 
-// The contract may ask for aligned tensors.
-std::optional<Case> one_element_further(const BundleOf& what) {
-  const Case there = what.failing.with({{"offset", print_number(what.failing.integer("offset") + 1)}});
-  return unclaimed(what.kernel.contract, there).empty() ? std::optional(there) : std::nullopt;
-}
-
-// What the judge also asks of a case (worker/examination.cpp).
+// What the judge also asks of a case (worker/examination.cpp), where the contract claims it.
 std::string related_of(const BundleOf& what) {
+  const Case& c = what.failing;
+  std::vector<Relation> relations{{"same-alignment", "one element further", "ASSAY_SAME_ALIGNMENT",
+                                   c.with({{"offset", print_number(c.integer("offset") + 1)}})},
+                                  {"same-padding", "with longer rows", "ASSAY_SAME_PADDING", what.op.padded(c)},
+                                  {"same-batch", "alone", "ASSAY_SAME_BATCH", what.op.leading_part(c)}};
+  for (const Sensitivity& s : what.op.sensitivities(c)) {
+    if (s.changed) relations.push_back({"sensitivity", "with another " + s.what, "", s.changed});
+  }
   std::string calls, list = "const std::vector<Related> kRelated = {\n";
   int number = 0;
-  for (const Relation& r :
-       {Relation{"same-alignment", "one element further", "ASSAY_SAME_ALIGNMENT", one_element_further(what), true},
-        Relation{"same-padding", "with longer rows", "ASSAY_SAME_PADDING", what.op.padded(what.failing)},
-        Relation{"same-batch", "alone", "ASSAY_SAME_BATCH", what.op.leading_part(what.failing)}}) {
-    if (!r.related) continue;
+  for (const Relation& r : relations) {
+    if (!r.related || !unclaimed(what.kernel.contract, *r.related).empty()) continue;
+    const bool is_judged = !r.promise.empty() && has_leading_inputs(what, *r.related);
     const std::string call = fmt::format("_{}", ++number);
-    calls += call_of(what, *r.related, call);
-    list += fmt::format("    {{{{fields{0}, tensors{0}, rounds{0}}}, {1}, {2}, {3}, {4}}},\n", call, c_string(r.check),
-                        c_string(r.how), has_leading_inputs(what, *r.related) ? r.promise : "0", r.has_same_answer);
+    calls += call_of(what, *r.related, call, is_judged);
+    list += fmt::format("    {{{{fields{0}, tensors{0}, rounds{0}}}, {1}, {2}, {3}}},\n", call, c_string(r.check),
+                        c_string(r.how), is_judged ? r.promise : "0");
   }
   return calls + list + "};\n";
 }
@@ -262,7 +260,7 @@ std::string case_of(const BundleOf& what) {
   text += fmt::format("constexpr uint64_t kWorkspaceLimit = {}u;  // bytes\n\n", what.contract.workspace_limit);
   text += fmt::format("const uint64_t kWorkspacePoison[2] = {{{:#x}, {:#x}}};\n\n",
                       poison_bits(DType::u8, Poison::first), poison_bits(DType::u8, Poison::second));
-  text += call_of(what, what.failing, "_0") + "const Call kCall = {fields_0, tensors_0, rounds_0};\n\n";
+  text += call_of(what, what.failing, "_0", true) + "const Call kCall = {fields_0, tensors_0, rounds_0};\n\n";
   return text + related_of(what);
 }
 
@@ -327,7 +325,10 @@ std::string why_not_shown(const BundleOf& what) {
   const std::optional<Failure> failure = failure_of(what.record);
   if (!failure) return {};
   const Contract& own = what.kernel.contract;
-  const bool mistaken = !what.op.cap_violation(own).empty() || !what.op.cap_violation(what.contract).empty() ||
+  const auto is_of_plan = [](const CheckResult& result) {
+    return result.outcome == Outcome::fail && result.detail.starts_with(kPlansContract);
+  };
+  const bool mistaken = !what.op.cap_violation(own).empty() || std::ranges::any_of(what.record.checks, is_of_plan) ||
                         !domain_mistake(own, what.op.all_fields()).empty();
   const bool shown = std::ranges::find(kShown, failure->check) != kShown.end();
   if (failure->beside_callers) {

@@ -45,7 +45,7 @@ struct Tensor {
 struct Round {
   const uint64_t* const* stale;  // other inputs, which come before
   const uint64_t* const* inputs;
-  const Allowed* const* allowed;  // what is right for the inputs
+  const Allowed* const* allowed;  // what is right for the inputs; null: nobody looks
 };
 
 struct Call {
@@ -54,13 +54,13 @@ struct Call {
   std::span<const Round> rounds;
 };
 
-// Another call whose inputs, and so its outputs, are the leading elements of the first one's.
+// Another call that the contract claims. Where it says what is right, its inputs, and so its outputs, are the leading
+// elements of the first one's.
 struct Related {
   Call call;
   const char* check;
   const char* how;
-  uint32_t promise;      // to give the same bytes; 0: none
-  bool has_same_answer;  // the first one's outputs, as they are
+  uint32_t promise;  // to give the same bytes; 0: none
 };
 
 // Where buffers lie: they end at the hole behind them, begin at the one before, or end near it, at no multiple of twice
@@ -306,12 +306,14 @@ class Plan {
     return wanted;
   }
 
-  // Bits of the elements of every output, in logical order, after one launch over a poison.
+  // Bits of the elements of every output, in logical order, after one launch over a poison, or over what the last one,
+  // over the same poison, left.
   using Outputs = std::vector<std::vector<uint64_t>>;
-  Outputs launch(const uint64_t* const* inputs, int poison) {
+  Outputs launch(const uint64_t* const* inputs, int poison, bool over_last = false) {
     std::vector<std::vector<unsigned char>> before;
     for (size_t i = 0; i < regions.size(); ++i) {
       before.push_back(image(i, inputs, poison));
+      if (over_last && !is_filled(i)) get(before[i], regions[i].begin);
       put(regions[i].begin, before[i]);
     }
     std::vector<void*> pointers;
@@ -333,6 +335,11 @@ class Plan {
   }
 
  private:
+  // Whether region i holds what the kernel may read.
+  bool is_filled(size_t i) const {
+    if (i == tensors_of_call_.size()) return workspace_.init == ASSAY_WORKSPACE_ZERO;
+    return tensors_of_call_[i].role != ASSAY_OUTPUT && tensors_of_call_[i].is_read;
+  }
   size_t at(size_t i, int64_t element) const { return regions[i].first + offset_of(tensors_of_call_[i], element); }
 
   // Region i before a launch.
@@ -345,9 +352,10 @@ class Plan {
     std::memcpy(pattern, &patterns[poison], sizeof pattern);
     std::vector<unsigned char> bytes(r.length);
     for (size_t b = 0; b < bytes.size(); ++b) bytes[b] = pattern[(b + 8 * size - r.first % size) % size];
+    if (!is_filled(i)) return bytes;
     if (!is_tensor) {
-      if (workspace_.init == ASSAY_WORKSPACE_ZERO) std::fill_n(bytes.begin() + r.first, r.bytes, 0);
-    } else if (tensors_of_call_[i].role != ASSAY_OUTPUT && tensors_of_call_[i].is_read) {
+      std::fill_n(bytes.begin() + static_cast<int64_t>(r.first), r.bytes, 0);
+    } else {
       for (int64_t e = 0; e < elements(tensors_of_call_[i]); ++e) {
         const uint64_t bits = inputs[i][e];
         std::memcpy(&bytes[at(i, e)], &bits, size);
@@ -404,8 +412,8 @@ void for_each_output(const Call& call, Visit&& visit) {
   }
 }
 
-void check_accuracy(const Round& round, const Outputs& got, const std::string& how) {
-  for_each_output(kCall, [&](const Tensor& t, size_t i, size_t output) {
+void check_accuracy(const Call& call, const Round& round, const Outputs& got, const std::string& how) {
+  for_each_output(call, [&](const Tensor& t, size_t i, size_t output) {
     for (size_t e = 0; e < got[output].size(); ++e) {
       const double value = decode(t.dtype, got[output][e]);
       if (allows(round.allowed[i][e], value)) continue;
@@ -453,7 +461,7 @@ void compare_bytes(const Outputs& base, const Outputs& got, const char* check, c
 void compare(const Round& round, const Outputs& base, const Outputs& got, uint32_t promise, const char* check,
              const std::string& how) {
   if (got == base) return;
-  check_accuracy(round, got, ", " + how);
+  check_accuracy(kCall, round, got, ", " + how);
   if (kPromises & promise) compare_bytes(base, got, check, how);
 }
 
@@ -471,9 +479,12 @@ void vary(const Round& round, const Outputs& base, int threads, Place where, uin
 // A call of its own: looked at for what it touches, and for its bytes where they are promised.
 void relate(const Related& related, size_t round, const Outputs& base) {
   Plan plan(related.call, kThreads, kPlace);
-  if (!plan.refusal().empty()) return;
-  const Outputs got = plan.launch(related.call.rounds[round].inputs, 1);
-  if (related.has_same_answer) check_accuracy(kCall.rounds[round], got, std::string(", ") + related.how);
+  if (!plan.refusal().empty()) {
+    return violation("contract", std::string("claims a call ") + related.how + " and refuses it: " + plan.refusal());
+  }
+  const Round& asked = related.call.rounds[round];
+  const Outputs got = plan.launch(asked.inputs, 1);
+  if (asked.allowed != nullptr) check_accuracy(related.call, asked, got, std::string(", ") + related.how);
   if (kPromises & related.promise) compare_bytes(base, got, related.check, related.how);
 }
 
@@ -495,10 +506,11 @@ Outputs ask_for_the_base(const Round& round) {
   const std::string wanted = plan.fallback();
   if (!wanted.empty() && !kMayFallBack) violation("fallback", "gave up " + wanted);
   plan.launch(round.stale, 1);  // an answer that nobody may keep
+  const Outputs over_stale = plan.launch(round.inputs, 1, true);
   Outputs base = plan.launch(round.inputs, 0);
   const Outputs again = plan.launch(round.inputs, 1);
   if (!all_written(base, again)) return {};
-  check_accuracy(round, base, "");
+  check_accuracy(kCall, round, base, "");
   const int before = violations;
   for (int launch = 3; launch <= 11; ++launch) {
     compare(round, base, plan.launch(round.inputs, 0), ASSAY_SAME_RUN, "same-run",
@@ -506,6 +518,7 @@ Outputs ask_for_the_base(const Round& round) {
   }
   if (violations > before) return base;  // what changes by itself is not told for the poison's work
   compare(round, base, again, ASSAY_SAME_RUN, "same-content", "over another poison");
+  compare(round, base, over_stale, ASSAY_SAME_RUN, "same-content", "over the answer to other inputs");
   for (int launch = 12; launch <= 20; ++launch) {
     compare(round, base, plan.launch(round.inputs, 1), ASSAY_SAME_RUN, "same-content",
             "over another poison, launch " + std::to_string(launch));

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         Shown{"read_output", "accuracy: y["}, Shown{"exit_mid_case", "launch: the kernel ended the process"},
         Shown{"abort", "launch: died by signal 6"}, Shown{"launch_error", "launch: "},
         Shown{"drop_last", "accuracy: y[", kSeveral}, Shown{"padding_dependent", "same-padding: y[0] ", kZeros},
-        Shown{"batch_dependent", "same-batch: y[0] ", kZeros},
+        Shown{"batch_dependent", "same-batch: y[0] ", kZeros}, Shown{"looks_at_output", "accuracy: y["},
         Shown{"exit_zero", "launch: the kernel ended the process"}, Shown{"pointer_cache", "accuracy: y["},
         Shown{"big_workspace", "contract: asks for "}, Shown{"silent_fallback", "fallback: gave up "},
         Shown{"wants_alignment", "launch: misaligned pointer", "reduce/bad:kind=max,outer=4,n=16,inner=16,dtype=f32"},
@@ -114,6 +114,23 @@ TEST_F(Bundle, ShowsThatWhatIsNotClaimedIsAccepted) {
   const ProgramEnd end = run_on(module("accept_unclaimed"));
   EXPECT_EQ(end.status, 1) << end.output;
   EXPECT_THAT(end.output, HasSubstr("violation: contract: accepts what its contract does not claim"));
+}
+
+// What is wrong alone shrinks to a case that is alone; the file of another fault has both.
+TEST_F(Bundle, ShowsWhatIsWrongOrRefusedInARelatedCallOnly) {
+  ASSERT_THAT(shrunk(kZeros, module("batch_dependent")).at("kernel_id"), HasSubstr("outer="));
+  ASSERT_EQ(built().status, 0);
+  if (!kModulesArePlain) GTEST_SKIP() << kNotPlain;
+  for (const auto& [name, says] : {std::pair{"wrong_alone", "violation: accuracy: y[0] is -12345, right is 0, alone"},
+                                   {"refuse_alone", "violation: contract: claims a call alone and refuses it: not"}}) {
+    const ProgramEnd end = run_on(module(name));
+    EXPECT_EQ(end.status, 1) << end.output;
+    EXPECT_THAT(end.output, HasSubstr(says));
+  }
+}
+
+TEST_F(Bundle, OfThePlansContractItSaysThatItCannotShowIt) {
+  EXPECT_THAT(shrunk(kCase, module("plan_takes_back")).at("not_shown"), HasSubstr("'contract', which needs Assay"));
 }
 
 TEST_F(Bundle, OfWhatItCannotShowItSaysSo) {

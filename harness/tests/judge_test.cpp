@@ -69,6 +69,8 @@ constexpr Row kRows[] = {
     Row{"trust_workspace", Verdict::wrong, "accuracy"},
     Row{"swallow_nan", Verdict::wrong, "accuracy", kNaN},
     Row{"ignore_input", Verdict::wrong, "accuracy"},
+    Row{"wrong_alone", Verdict::wrong, "accuracy: alone, reduce:kind=max,n=33,inner=5,dtype=f32: y[0] got -12345"},
+    Row{"looks_at_output", Verdict::wrong, "fresh: over the answer to other inputs: y["},
     Row{"read_output", Verdict::wrong, "accuracy"},
     Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
     Row{"load_dependent", Verdict::nondeterministic, "same-load", kZeros},
@@ -86,9 +88,14 @@ constexpr Row kRows[] = {
     Row{"batch_dependent", Verdict::nondeterministic, "same-batch", kZeros},
     Row{"frozen_answer", Verdict::wrong, "sensitivity: perturbing tensor x does not change the output"},
     Row{"nan_spreads", Verdict::wrong, "row-independence"},
+    Row{"partial_key", Verdict::wrong, "row-independence: NaN in x, slice 3 of axis 0: y[15] got "},
     Row{"saturate", Verdict::wrong, "scaling"},
     Row{"wants_alignment", Verdict::crashed, "at addresses aligned as the contract asks and no better", kRound},
     Row{"refuse_everything", Verdict::contract, "contract: claims this case and refuses it: not today"},
+    Row{"refuse_alone", Verdict::contract,
+        "contract: claims reduce:kind=max,n=33,inner=5,dtype=f32 and refuses it: not alone"},
+    Row{"plan_takes_back", Verdict::contract,
+        "contract: this plan's contract takes back what the kernel's says: same-run, same-threads, same-alignment"},
     Row{"create_fails", Verdict::contract, "refuses it: the library did not start"},
     Row{"not_available", Verdict::unsupported, "not available on this machine: needs a quantum computer"},
     Row{"claim_too_much", Verdict::contract, "the op does not allow this contract"},
@@ -125,7 +132,6 @@ struct Elsewhere {
 };
 constexpr Elsewhere kFailsElsewhere[] = {
     {"sanitizer", "sanitized_test.cpp", "AFindingIsTheRecordsVerdict"},
-    {"fresh", "judge_test.cpp", "AnAnswerToThePreviousInputsIsToldAsOne"},  // accuracy fails with it
     {"trust", "judge_test.cpp", "ARightAnswerThatIsAllTheSameIsMistrusted"},
     {"truth", "golden_apply_test.cpp", "AnotherTruthIsAnErrorOfTheOracle"},  // the coordinator's, as the next two
     {"golden-bits", "golden_apply_test.cpp", "ChangedBitsAreChangedWhereTheyArePromised"},
@@ -262,6 +268,17 @@ TEST(Judge, UnsupportedIsRefusedWithAReasonAndNothingElseIsClaimed) {
   EXPECT_TRUE(record.output_hash.empty());
 }
 
+// Of a case with another argument, which sensitivity asks about.
+TEST(Judge, RefusingARelatedCaseThatIsClaimedBreaksTheContract) {
+  JudgeClient judge(settings());
+  constexpr const char* kOne = "gemm:m=9,n=7,k=5,dtype=f32";
+  const Record refuses = bad::check(judge, "product_refuses_half", kOne),
+               right = bad::check(judge, "product_right", kOne);
+  EXPECT_EQ(refuses.verdict, Verdict::contract) << details(refuses);
+  EXPECT_THAT(refuses.reason, HasSubstr("claims gemm:m=9,n=7,k=5,alpha=0.5,dtype=f32 and refuses it: not this alpha"));
+  EXPECT_EQ(right.verdict, Verdict::pass) << details(right);
+}
+
 // What it makes of the poison in C is computed, not left over: C is written.
 TEST(Judge, ReadingCAtBetaZeroIsWrongAndNotUnwritten) {
   const OpRegistry ops = make_op_registry();
@@ -330,8 +347,8 @@ TEST(Judge, ScreensCasesOneByOne) {
     return judge.screen(judge.load(module_named(module)).at(0), cases);
   };
   const std::string small = "gemm:m=37,n=41,k=43,ta=t,beta=-1,pad_c=3,dtype=f32,fill=integers";
-  const std::vector<Screened> right =
-      screened("product_right", {small, "gemm:m=3,n=2,k=600000,dtype=f32,fill=integers", "gemm:m=9,n=7,k=5,dtype=f32"});
+  const std::vector<Screened> right = screened("product_right", {small, "gemm:m=3,n=2,k=600000,dtype=f32,fill=integers",
+                                                                 "gemm:m=9,n=7,k=5,dtype=f32,fill=uniform"});
   ASSERT_THAT(right, SizeIs(3));
   for (const Screened& one : right) EXPECT_EQ(one.verdict, Verdict::pass) << one.reason;
   EXPECT_EQ(right[0].refused + right[0].unverified, "");

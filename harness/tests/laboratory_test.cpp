@@ -75,8 +75,12 @@ TEST_F(Laboratories, MakeTheSameContents) {
     Pair pair = filled(spec, 7);
     expect_same_bytes(spec, pair);
     if (!is_float(spec.dtype)) continue;
-    host_->set_nan(spec, slice_of(spec, 1, 5), pair.host);
-    device_->set_nan(spec, slice_of(spec, 1, 5), pair.device);
+    const Slice slice = slice_of(spec, 1, 5);
+    EXPECT_EQ(device_->number_in(slice, spec, pair.device), host_->number_in(slice, spec, pair.host));
+    host_->set_nan(spec, slice, pair.host);
+    device_->set_nan(spec, slice, pair.device);
+    EXPECT_EQ(host_->number_in(slice, spec, pair.host), kNowhere);
+    EXPECT_EQ(device_->number_in(slice, spec, pair.device), kNowhere);
     host_->scale(spec, 2, pair.host);
     device_->scale(spec, 2, pair.device);
     expect_same_bytes(spec, pair);

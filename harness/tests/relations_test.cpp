@@ -45,6 +45,20 @@ TEST(Relations, OnlyChangesOutsideTheSliceAreFound) {
   EXPECT_EQ(changed_outside(slice, padded(), bytes_of(before), bytes_of(after)), 12);
 }
 
+TEST(Relations, NumbersInTheSliceAreFound) {
+  std::vector<float> values = counting(padded());
+  const Slice slice = slice_of(padded(), 1, 2);
+  EXPECT_EQ(number_in(slice, padded(), bytes_of(values)), 8);
+  set_nan(slice, padded(), bytes_of(values));
+  EXPECT_EQ(number_in(slice, padded(), bytes_of(values)), kNowhere);
+  at(values, 21) = -1;
+  EXPECT_EQ(number_in(slice, padded(), bytes_of(values)), 21);
+  const std::vector<int32_t> integers(24);
+  const TensorSpec of_integers{
+      .name = "k", .dtype = DType::i32, .shape = kShape, .strides = row_major(kShape), .fill = {}};
+  EXPECT_EQ(number_in(slice, of_integers, reinterpret_cast<const std::byte*>(integers.data())), 8);
+}
+
 TEST(Relations, ALeadingPartMayLieOtherwise) {
   TensorSpec part = padded();
   part.shape[0] = 1;

@@ -136,28 +136,48 @@ class Examination : public Steps {
   }
 
   // The answer under judgement: after a launch with other inputs at the same addresses, so that neither a cached nor a
-  // left-over answer can pass, and once more over another poison. False when there is no answer to judge.
+  // left-over answer can pass, over that launch's answer, and over either poison. False when there is no answer to
+  // judge.
   bool base_launches(Trial& trial) {
     fill(trial, seed() + kStaleSeed);
-    const Outputs stale = launch(trial, Poison::second);
+    Outputs stale = launch(trial, Poison::second);
     fill(trial, seed());
+    Outputs over_stale = launch(trial, Poison::second, Manner::plain, Before::last_answer);
     base_ = launch(trial, Poison::first);
+    const bool unmoved = difference(base_, stale).empty();
+    stale.clear();
     Outputs again = launch(trial, Poison::second);
     if (!all_written(base_, again)) {
       unreached_ = "output was left unwritten";
       return false;
     }
     expectation_ = expect(trial, seed());
-    CheckResult accuracy = judge(base_, *expectation_, sheet_.record.errors);
+    CheckResult accuracy = judge(base_, *expectation_, contract_, sheet_.record.errors);
     accuracy = of_input(std::move(accuracy), sheet_.record.errors, 0);
     sheet_.set(accuracy);
-    const bool unmoved = accuracy.outcome == Outcome::fail && difference(base_, stale).empty();
-    sheet_.set("fresh", unmoved ? Outcome::fail : Outcome::pass,
-               unmoved ? "the answer is still that of the previous inputs" : "");
+    if (accuracy.outcome == Outcome::fail && unmoved) {
+      sheet_.set("fresh", Outcome::fail, "the answer is still that of the previous inputs");
+    } else if (accuracy.outcome != Outcome::fail) {
+      look_for_stale(std::move(over_stale));
+    }
+    sheet_.pass_if_unset("fresh");
     note_output();
     note_seed(seed(), sheet_.record.errors);
-    over_other_content_ = std::move(again);
+    over_other_content_.push_back({std::move(again), "over another poison"});
     return true;
+  }
+
+  // `got` was launched over the answer to other inputs: what took that for its own is wrong here alone.
+  void look_for_stale(Outputs got) {
+    if (difference(base_, got).empty()) return;
+    const std::string how = "over the answer to other inputs";
+    std::vector<ErrorSummary> ignored;
+    const CheckResult accuracy = judge(got, *expectation_, contract_, ignored);
+    if (accuracy.outcome == Outcome::fail) {
+      sheet_.set("fresh", Outcome::fail, how + ": " + accuracy.detail);
+    } else {
+      over_other_content_.push_back({std::move(got), how});
+    }
   }
 
   void repeats(Trial& trial) {
@@ -167,7 +187,9 @@ class Examination : public Steps {
       const bool same_content = i < kLaunches / 2;  // many in a row: what alternates is not told for the content's work
       const Outputs repeat = launch(trial, same_content ? Poison::first : Poison::second);
       if (same_content) compare("same-run", repeat, ASSAY_SAME_RUN, "launch " + std::to_string(i + 3));
-      if (i + 1 == kLaunches / 2) compare_content(std::exchange(over_other_content_, {}), "over another poison");
+      if (i + 1 == kLaunches / 2) {
+        for (const OverOtherContent& over : std::exchange(over_other_content_, {})) compare_content(over.got, over.how);
+      }
       if (!same_content) compare_content(repeat, "over another poison, launch " + std::to_string(i + 3));
       growth.add(trial.cost());
     }
@@ -313,12 +335,10 @@ class Examination : public Steps {
   void vary_case(const char* check, const Trial& base, const std::optional<Case>& related, uint32_t promise,
                  const std::string& how) {
     if (!related) return sheet_.set(check, Outcome::not_applicable, "the op has no such variation of this case");
-    Trial trial = plan(*court_.first, *related, aside());
-    if (!trial.refusal().empty()) {
-      return sheet_.set(check, Outcome::not_applicable, "the kernel refuses it " + how + ": " + trial.refusal());
-    }
-    map(trial);
-    fill(trial, seed());
+    std::string why_not;
+    std::optional<Trial> planned = beside(*related, why_not);
+    if (!planned) return sheet_.set(check, Outcome::not_applicable, how + ": " + why_not);
+    Trial& trial = *planned;
     for (size_t i = 0; i < tensors_.size(); ++i) {
       const Content* whole = base.inputs()[i];
       if (whole == nullptr || !tensors_[i].is_read) continue;
@@ -332,6 +352,7 @@ class Examination : public Steps {
       const TensorSpec &spec = tensors_[outputs_[i]], &part = trial.tensors()[outputs_[i]];
       const int64_t at = court_.laboratory->changed_in_leading_part(spec, base_[i], part, got[i]);
       if (at == kNowhere) continue;
+      require_right(got, *expect_beside(trial, *related, seed()), trial.contract(), how + ", " + related->id());
       if (!contract_.promised(promise)) {
         return sheet_.set(check, Outcome::not_applicable, std::string(kVaries) + how);
       }
@@ -340,17 +361,38 @@ class Examination : public Steps {
     sheet_.set(check, Outcome::pass, contract_.promised(promise) ? "" : std::string(kObserved));
   }
 
+  // A case beside the one under judgement, planned and filled from the same seed. Nothing where the kernel does not
+  // claim it; or where it claims and refuses it, which breaks its contract.
+  std::optional<Trial> beside(const Case& related, std::string& why_not) {
+    if (const std::string why = unclaimed(kernel_.contract, related); !why.empty()) {
+      why_not = "the kernel does not claim it: " + why;
+      return std::nullopt;
+    }
+    Trial trial = plan(*court_.first, related, aside());
+    if (!trial.refusal().empty()) {
+      why_not = "the kernel refuses it: " + trial.refusal();
+      refuse("claims " + related.id() + " and refuses it: " + trial.refusal());
+      return std::nullopt;
+    }
+    map(trial);
+    fill(trial, seed());
+    return trial;
+  }
+
+  void require_right(const Outputs& got, Expectation& expectation, const Contract& contract, const std::string& how) {
+    std::vector<ErrorSummary> ignored;
+    CheckResult accuracy = judge(got, expectation, contract, ignored);
+    if (accuracy.outcome != Outcome::fail) return;
+    accuracy.detail = how + ": " + accuracy.detail;
+    sheet_.set(std::move(accuracy));
+  }
+
   void compare(const char* check, const Outputs& got, uint32_t promise, const std::string& how) {
     const std::string differs = difference(base_, got);
     if (differs.empty()) {
       return sheet_.pass_if_unset(check, contract_.promised(promise) ? "" : std::string(kObserved));
     }
-    std::vector<ErrorSummary> ignored;
-    CheckResult accuracy = judge(got, *expectation_, ignored);
-    if (accuracy.outcome == Outcome::fail) {
-      accuracy.detail = how + ": " + accuracy.detail;
-      sheet_.set(std::move(accuracy));
-    }
+    require_right(got, *expectation_, contract_, how);
     if (contract_.promised(promise)) {
       sheet_.set(check, Outcome::fail, how + ": " + differs);
     } else {
@@ -385,18 +427,17 @@ class Examination : public Steps {
     }
     const std::vector<Sensitivity> perturbations = op_.sensitivities(case_);
     int seen = 0;
-    std::string refused;
+    std::string not_asked;
     for (const Sensitivity& p : perturbations) {
       std::optional<Trial> other;
       if (p.changed) {
         has_memory_ = false;  // the other case takes it
-        other.emplace(plan(*court_.first, *p.changed, aside()));
-        if (!other->refusal().empty()) {
-          refused = "; " + p.what + " is refused: " + other->refusal();
+        std::string why_not;
+        other = beside(*p.changed, why_not);
+        if (!other) {
+          not_asked += "; another " + p.what + ": " + why_not;
           continue;
         }
-        map(*other);
-        fill(*other, seed());
       }
       Trial& trial = other ? *other : once_more(seed());
       if (!p.tensor.empty()) trial.refill(index_of(p.tensor), seed() + kPerturbedSeed);
@@ -406,7 +447,7 @@ class Examination : public Steps {
       }
     }
     sheet_.set("sensitivity", seen == 0 ? Outcome::not_applicable : Outcome::pass,
-               std::to_string(seen) + " of " + std::to_string(perturbations.size()) + " arguments" + refused);
+               std::to_string(seen) + " of " + std::to_string(perturbations.size()) + " arguments" + not_asked);
   }
 
   void row_independence() {
@@ -417,18 +458,26 @@ class Examination : public Steps {
       if (rows < 2 || !input.is_read || !is_float(input.dtype)) continue;
       Trial& trial = once_more(seed());
       const int64_t row = rows / 2;
+      launch(trial, Poison::second);  // an answer to most of the same inputs, which is not to be kept
       trial.set_nan(index_of(r.input), slice_of(input, r.input_axis, row));
       const Outputs got = launch(trial, Poison::first);
       ++seen;
       const size_t output = output_position(r.output);
       const TensorSpec& spec = tensors_[outputs_[output]];
-      const int64_t changed =
-          court_.laboratory->changed_outside(slice_of(spec, r.output_axis, row), spec, base_[output], got[output]);
+      const Slice answer = slice_of(spec, r.output_axis, row);
+      const std::string what =
+          "NaN in " + r.input + ", slice " + std::to_string(row) + " of axis " + std::to_string(r.input_axis) + ": ";
+      const int64_t changed = court_.laboratory->changed_outside(answer, spec, base_[output], got[output]);
       if (changed != kNowhere) {
         return sheet_.set("row-independence", Outcome::fail,
-                          "NaN in " + r.input + ", slice " + std::to_string(row) + " of axis " +
-                              std::to_string(r.input_axis) + ": " +
-                              change(spec, base_[output], spec, got[output], changed));
+                          what + change(spec, base_[output], spec, got[output], changed));
+      }
+      if (court_.laboratory->number_in(answer, spec, got[output]) == kNowhere) continue;
+      // Not every answer to NaN is NaN: a place in a row is none, and what a factor 0 hides need not be.
+      std::vector<ErrorSummary> ignored;
+      const CheckResult accuracy = judge(got, *expect_changed(trial), contract_, ignored);
+      if (accuracy.outcome == Outcome::fail) {
+        return sheet_.set("row-independence", Outcome::fail, what + accuracy.detail);
       }
     }
     sheet_.set("row-independence", seen == 0 ? Outcome::not_applicable : Outcome::pass,
@@ -461,7 +510,7 @@ class Examination : public Steps {
       const Outputs got = launch(trial, Poison::first);
       const auto expectation = expect(trial, other);
       std::vector<ErrorSummary> errors;
-      CheckResult accuracy = judge(got, *expectation, errors);
+      CheckResult accuracy = judge(got, *expectation, contract_, errors);
       if (accuracy.outcome == Outcome::fail) {
         accuracy.detail = "seed " + std::to_string(other) + ": " + accuracy.detail;
         sheet_.set(std::move(accuracy));
@@ -527,7 +576,11 @@ class Examination : public Steps {
 
   Trial* trial_ = nullptr;  // of the case, once it was accepted
   bool has_memory_ = true;  // trial_: it may launch
-  Outputs over_other_content_;
+  struct OverOtherContent {
+    Outputs got;
+    std::string how;
+  };
+  std::vector<OverOtherContent> over_other_content_;  // what base_ is compared with when it repeats
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -74,6 +75,7 @@ class Laboratory {
                               bool single_bytes) = 0;
   virtual int64_t changed_outside(const Slice& slice, const TensorSpec& spec, const Content& before,
                                   const Content& after) = 0;
+  virtual int64_t number_in(const Slice& slice, const TensorSpec& spec, const Content& content) = 0;
   virtual int64_t changed_in_leading_part(const TensorSpec& whole_spec, const Content& whole,
                                           const TensorSpec& part_spec, const Content& part) = 0;
   virtual Scaling scaling(const TensorSpec& spec, int power, const Content& before, const Content& after) = 0;
@@ -88,10 +90,10 @@ class Laboratory {
                                                std::span<const Content> outputs, const Contract& contract,
                                                TruthBuilder& truth, uint64_t& hash) = 0;
 
-  // Of `c` filled from `seed`. `contents` of every tensor of op.tensors(c): inputs as filled, inout as before the
-  // launch, null for outputs.
-  virtual std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t seed, int threads,
-                                                   std::span<const Content* const> contents) = 0;
+  // Of `c` filled from `seed`; without one, of contents that no seed gives. `contents` of every tensor of
+  // op.tensors(c): inputs as filled, inout as before the launch, null for outputs.
+  virtual std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, std::optional<uint64_t> seed,
+                                                   int threads, std::span<const Content* const> contents) = 0;
 };
 
 // For the cases in hand. The settings say from how many elements on a GPU's own memory serves.

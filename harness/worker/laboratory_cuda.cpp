@@ -126,6 +126,9 @@ class CudaLaboratory : public Laboratory {
                           const Content& after) override {
     return changed_outside_on_device(slice, spec, before.data(), after.data());
   }
+  int64_t number_in(const Slice& slice, const TensorSpec& spec, const Content& content) override {
+    return number_in_on_device(slice, spec, content.data());
+  }
   int64_t changed_in_leading_part(const TensorSpec& whole_spec, const Content& whole, const TensorSpec& part_spec,
                                   const Content& part) override {
     return changed_in_leading_part_on_device(whole_spec, whole.data(), part_spec, part.data());
@@ -136,7 +139,7 @@ class CudaLaboratory : public Laboratory {
 
   std::unique_ptr<MatrixPasses> matrix_passes(int) override { return make_device_passes(); }
 
-  std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t, int,
+  std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, std::optional<uint64_t>, int,
                                            std::span<const Content* const> contents) override {
     return std::make_unique<CudaExpectation>(op, c, contents);
   }

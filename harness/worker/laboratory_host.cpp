@@ -18,6 +18,11 @@ std::vector<TensorView> views_of(const std::vector<TensorSpec>& specs, std::span
   return views;
 }
 
+// Of contents that nobody asks about again.
+References computed(const Op& op, const Case& c, std::span<const TensorView> views, int threads) {
+  return std::make_shared<const std::vector<Reference>>(op.oracle(c, views, threads));
+}
+
 class HostExpectation : public Expectation {
  public:
   HostExpectation(const Op& op, const Case& c, References references)
@@ -105,6 +110,9 @@ class HostLaboratory : public Laboratory {
                           const Content& after) override {
     return assay::changed_outside(slice, spec, before.data(), after.data());
   }
+  int64_t number_in(const Slice& slice, const TensorSpec& spec, const Content& content) override {
+    return assay::number_in(slice, spec, content.data());
+  }
   int64_t changed_in_leading_part(const TensorSpec& whole_spec, const Content& whole, const TensorSpec& part_spec,
                                   const Content& part) override {
     return assay::changed_in_leading_part(whole_spec, whole.data(), part_spec, part.data());
@@ -115,11 +123,12 @@ class HostLaboratory : public Laboratory {
 
   std::unique_ptr<MatrixPasses> matrix_passes(int threads) override { return make_host_passes(threads); }
 
-  std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, uint64_t seed, int threads,
+  std::unique_ptr<Expectation> expectation(const Op& op, const Case& c, std::optional<uint64_t> seed, int threads,
                                            std::span<const Content* const> contents) override {
     const std::vector<TensorSpec> specs = op.tensors(c);
     const auto views = [&] { return views_of(specs, contents); };
-    return std::make_unique<HostExpectation>(op, c, oracles_.get(op, c, seed, threads, views));
+    return std::make_unique<HostExpectation>(
+        op, c, seed ? oracles_.get(op, c, *seed, threads, views) : computed(op, c, views(), threads));
   }
 
   std::vector<ErrorSummary> judge_once(const Op& op, const Case& c, uint64_t, int threads,
@@ -136,7 +145,7 @@ class HostLaboratory : public Laboratory {
         return {std::move(errors)};
       }
     }
-    HostExpectation once(op, c, std::make_shared<const std::vector<Reference>>(op.oracle(c, views, threads)));
+    HostExpectation once(op, c, computed(op, c, views, threads));
     once.add_to(truth);
     hash = once.hash_by_chunks(outputs, hash);
     return once.judge(outputs, contract);

@@ -42,7 +42,7 @@ class Screening : public Steps {
                                            trial.inputs(), why);
     if (!verified) return why;
     std::vector<ErrorSummary> errors;
-    sheet_.set(judge(got, *verified, errors));
+    sheet_.set(judge(got, *verified, contract_, errors));
     return "";
   }
 };

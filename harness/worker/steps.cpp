@@ -60,9 +60,6 @@ std::optional<Trial> Steps::accepted() {
     return std::nullopt;
   }
   if (!not_claimed.empty()) return refused("accepts what it does not claim: " + not_claimed);
-  if (const std::string why = op_.cap_violation(trial.contract()); !why.empty()) {
-    return refused("the op does not allow this plan's contract: " + why);
-  }
   sheet_.set("contract", Outcome::pass);
   note_selection(trial);
   return trial;
@@ -94,9 +91,9 @@ void Steps::fill(Trial& trial, uint64_t from) {
   trial.fill(from);
 }
 
-Outputs Steps::launch(Trial& trial, Poison poison, Manner manner) {
+Outputs Steps::launch(Trial& trial, Poison poison, Manner manner, Before before) {
   const Stopwatch watch(sheet_.record, "launch");
-  Outputs got = trial.launch(poison, manner);
+  Outputs got = trial.launch(poison, manner, before);
   ++launches_;
   if (!trial.strays().guards.empty()) sheet_.set("guards", Outcome::fail, trial.strays().guards);
   if (!trial.strays().inputs.empty()) sheet_.set("inputs", Outcome::fail, trial.strays().inputs);
@@ -104,21 +101,34 @@ Outputs Steps::launch(Trial& trial, Poison poison, Manner manner) {
 }
 
 std::unique_ptr<Expectation> Steps::expect(const Trial& trial, uint64_t from) {
+  std::unique_ptr<Expectation> expectation = expect_beside(trial, case_, from);
   const Stopwatch watch(sheet_.record, "oracle");
-  const int threads = court_.settings->threads;
-  std::unique_ptr<Expectation> expectation;
-  if (products_of(op_, case_) >= court_.settings->products_verified) {
-    std::string why_not;  // the oracle answers then, as it does for anything smaller
-    expectation = verified_product(*court_.laboratory, op_, case_, contract_, from, threads, trial.inputs(), why_not);
-  }
-  if (!expectation) expectation = court_.laboratory->expectation(op_, case_, from, threads, trial.inputs());
   knows_truth_ = expectation->add_to(truth_) && knows_truth_;
   return expectation;
 }
 
-CheckResult Steps::judge(const Outputs& got, Expectation& expectation, std::vector<ErrorSummary>& errors) {
+std::unique_ptr<Expectation> Steps::expect_beside(const Trial& trial, const Case& c, uint64_t from) {
+  const Stopwatch watch(sheet_.record, "oracle");
+  const int threads = court_.settings->threads;
+  if (products_of(op_, c) >= court_.settings->products_verified) {
+    std::string why_not;  // the oracle answers then, as it does for anything smaller
+    if (auto verified =
+            verified_product(*court_.laboratory, op_, c, trial.contract(), from, threads, trial.inputs(), why_not)) {
+      return verified;
+    }
+  }
+  return court_.laboratory->expectation(op_, c, from, threads, trial.inputs());
+}
+
+std::unique_ptr<Expectation> Steps::expect_changed(const Trial& trial) {
+  const Stopwatch watch(sheet_.record, "oracle");
+  return court_.laboratory->expectation(op_, case_, std::nullopt, court_.settings->threads, trial.inputs());
+}
+
+CheckResult Steps::judge(const Outputs& got, Expectation& expectation, const Contract& contract,
+                         std::vector<ErrorSummary>& errors) {
   const Stopwatch watch(sheet_.record, "check");
-  errors = expectation.judge(got, contract_);
+  errors = expectation.judge(got, contract);
   CheckResult accuracy = accuracy_check(errors);
   if (const std::string how = expectation.how(); !how.empty()) accuracy.detail += "; " + how;
   return accuracy;

@@ -65,10 +65,15 @@ class Steps {
   void begin_planning(Subject& subject) { Trial::begin(subject, *court_.memory, kernel_, op_, case_, setting_); }
   void map(Trial& trial);
   void fill(Trial& trial, uint64_t from);
-  Outputs launch(Trial& trial, Poison poison, Manner manner = Manner::plain);
+  Outputs launch(Trial& trial, Poison poison, Manner manner = Manner::plain, Before before = Before::poison);
   // What the oracle says of it, added to the truth; of a large product of integers what verifies it instead.
   std::unique_ptr<Expectation> expect(const Trial& trial, uint64_t from);
-  CheckResult judge(const Outputs& got, Expectation& expectation, std::vector<ErrorSummary>& errors);
+  // The same of `c`, a case beside the one under judgement, and not added.
+  std::unique_ptr<Expectation> expect_beside(const Trial& trial, const Case& c, uint64_t from);
+  // Of inputs that were changed after they were filled.
+  std::unique_ptr<Expectation> expect_changed(const Trial& trial);
+  CheckResult judge(const Outputs& got, Expectation& expectation, const Contract& contract,
+                    std::vector<ErrorSummary>& errors);
   // Both at once, with add_to_hash(), and without keeping what the oracle says (Laboratory::judge_once).
   std::vector<ErrorSummary> judge_once(const Trial& trial, const Outputs& got, uint64_t from);
   std::string difference(const Outputs& a, const Outputs& b);

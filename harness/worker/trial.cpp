@@ -8,6 +8,7 @@
 #include "device/available_memory.h"
 #include "record/json.h"
 #include "worker/fill_cache.h"
+#include "worker/plan_contract.h"
 #include "worker/wire.h"
 
 namespace assay {
@@ -94,6 +95,9 @@ Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const Ker
   }
   if (const auto contract = answer.find("contract"); contract != answer.end()) {
     contract_ = contract_from_json(*contract);
+    if (const std::string why = plan_contract_violation(op, kernel.contract, contract_); !why.empty()) {
+      throw ContractBroken(why);
+    }
   }
   workspace_ = workspace_from(answer, contract_);
   selection_ = answer.at("selection");
@@ -198,7 +202,7 @@ Stretch Trial::buffer(size_t i, Poison poison) const {
   return all;
 }
 
-void Trial::arm(Poison poison) {
+void Trial::arm(Poison poison, Before before) {
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].role == Role::output || content_[i].is_kept) continue;
     for (const Poison either : {Poison::first, Poison::second}) {
@@ -212,7 +216,8 @@ void Trial::arm(Poison poison) {
   for (size_t i = 0; i < layout_.regions.size(); ++i) {
     const bool is_there = i < tensors_.size() && tensors_[i].role == Role::input &&
                           std::exchange(content_[i].in_place, kNothing) == content_number(i, poison);
-    if (!is_there) stretches.push_back(buffer(i, poison));
+    const bool is_left = before == Before::last_answer && !layout_.regions[i].filled;
+    if (!is_there && !is_left) stretches.push_back(buffer(i, poison));
   }
   memory_->set(stretches);
 }
@@ -282,8 +287,8 @@ std::string Trial::touched(Poison poison) {
   return {};
 }
 
-Outputs Trial::launch(Poison poison, Manner manner) {
-  arm(poison);
+Outputs Trial::launch(Poison poison, Manner manner, Before before) {
+  arm(poison, before);
   const json answer = subject_->ask({{"do", "launch"}, {"slot", setting_.slot}, {"manner", name_of(manner)}});
   if (const auto failed = answer.find("failed"); failed != answer.end()) {
     throw LaunchFailed("launch: " + failed->get<std::string>());
@@ -303,7 +308,7 @@ Outputs Trial::launch(Poison poison, Manner manner) {
 }
 
 json Trial::time(json message) {
-  arm(Poison::first);
+  arm(Poison::first, Before::poison);
   message["do"] = "sample";
   message["slot"] = setting_.slot;
   json ranges = json::array();

@@ -19,6 +19,9 @@ namespace assay {
 // The judge's own copy of every output, in tensor order.
 using Outputs = std::vector<Content>;
 
+// What a launch finds in outputs and workspace: poison, or what the launch before it, over the same poison, left there.
+enum class Before { poison, last_answer };
+
 // What one launch cost, and what its manner showed (worker/manner.h).
 struct LaunchCost {
   double others_us = 0;  // processor time of the worker's other threads; unlimited where that is not known
@@ -78,10 +81,10 @@ class Trial {
   // The content kernels read, as the oracle sees it; null for outputs.
   std::vector<const Content*> inputs() const;
 
-  // Poisons what may be written, restores what is read unless the last launch was seen to leave it as it is, launches,
-  // checks for stray writes, copies the outputs out. What was found is in `strays`, first finding kept. Throws
-  // ProcessLost or LaunchFailed.
-  Outputs launch(Poison poison, Manner manner = Manner::plain);
+  // Poisons what may be written, or leaves it as it is, restores what is read unless the last launch was seen to leave
+  // it as it is, launches, checks for stray writes, copies the outputs out. What was found is in `strays`, first
+  // finding kept. Throws ProcessLost or LaunchFailed.
+  Outputs launch(Poison poison, Manner manner = Manner::plain, Before before = Before::poison);
   const LaunchCost& cost() const { return cost_; }
 
   // Times repeated launches (worker/timing.h); buffers are armed once before.
@@ -105,7 +108,7 @@ class Trial {
   int content_number(size_t i, Poison poison) const;
 
   void take_memory();
-  void arm(Poison poison);
+  void arm(Poison poison, Before before);
   std::vector<Stretch> slack(Poison poison) const;  // two stretches a region: before and after the buffer
   Stretch buffer(size_t i, Poison poison) const;    // as it is before a launch
   // The first tensor that is not as it was armed; empty when all are.

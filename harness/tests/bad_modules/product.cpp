@@ -1,6 +1,6 @@
 // A gemm that adds up products in f32, and what else it does: FLIPPED_AT flips the last bit of that element of C
-// (wrong), TRAPS_AT_K ends the process where k is at least that (crashed). Zeros of A are passed over, so that a sparse
-// one of a large case takes no time.
+// (wrong), TRAPS_AT_K ends the process where k is at least that (crashed), REFUSED_ALPHA is refused (contract). Zeros
+// of A are passed over, so that a sparse one of a large case takes no time.
 #include <assay/kernel.h>
 
 #include <cstdint>
@@ -15,6 +15,10 @@ namespace {
 #endif
 #ifndef TRAPS_AT_K
 #define TRAPS_AT_K std::numeric_limits<int64_t>::max()
+#endif
+
+#ifndef REFUSED_ALPHA
+#define REFUSED_ALPHA std::numeric_limits<double>::quiet_NaN()
 #endif
 
 void flip_last_bit(float& x) {
@@ -50,12 +54,16 @@ const char* launch(const assay::Call& call) {
   return nullptr;
 }
 
+const char* refuse(const assay::Call& call) {
+  return call.number("alpha") == REFUSED_ALPHA ? "not this alpha" : nullptr;
+}
+
 }  // namespace
 
-ASSAY_KERNEL(gemm, bad, .launch = launch,
+ASSAY_KERNEL(gemm, bad, .refuse = refuse, .launch = launch,
              .contract = {.interface_version = 1,
                           .owner = "bad-modules@assay.example",
-                          .domain = "dtype in f32; fill in integers sparse",
+                          .domain = "dtype in f32; fill in normal integers sparse",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_THREADS | ASSAY_SAME_ALIGNMENT,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .depth_divisor = 1, .depth_constant = 16},
                           .may_allocate = 1})

@@ -181,8 +181,8 @@ typedef struct assay_kernel {
 
   assay_workspace (*workspace)(const void* plan);
 
-  /* The contract in force for this plan where it is not the kernel's own: a dispatcher answers with the one of the
-   * kernel it chose (arithmetic, promises, limits; not the domain). May be NULL, and may return NULL. */
+  /* The plan's own contract; NULL, as the function may be: the kernel's. A dispatcher's is its choice's. Arithmetic is
+   * the plan's; it may promise more, and takes back no promise, no NaN policy, no limit and nothing forbidden. */
   const assay_contract* (*plan_contract)(const void* plan);
 
   /* Runs a plan. `pointers` holds one base pointer a tensor, in the order of the call (byte_offset is still to be
