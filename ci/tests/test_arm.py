@@ -119,6 +119,13 @@ def test_arms_that_nobody_asks_for_are_removed(place):
     assert not old.exists()
 
 
+def test_what_is_built_with_may_lie_elsewhere(place):
+    base = tree(place, "base", project=PROJECT.replace("${ASSAY_TESTS}", "${ASSAY_VENV}"))
+    (place / "venv").mkdir()
+    built(place, base, ASSAY_VENV=str(place / "venv"))
+    assert (place / "arms/build-cpu/asked").read_text() == f"{place}/venv OFF OFF"
+
+
 def test_what_a_second_tree_does_not_change_is_not_built_again(place):
     built(place, tree(place, "base"))
     before = (place / "arms/build-cpu/modules/one.so").stat().st_mtime_ns

@@ -69,6 +69,9 @@ def tree(tmp_path):
             "harness/README.md": "one\n",
             "reference/CMakeLists.txt": "assay_op(gemm)\nassay_op(softmax)\n",
             "kernels/gemm/simd.cpp": "one\n",
+            "kernels/CMakeLists.txt": "macro(assay_kernel op file)\nendmacro()\nassay_kernel(gemm simd.cpp)\n",
+            "harness/tests/CMakeLists.txt": "assay_test(a)\n",
+            "CMakeLists.txt": "project(p)\n",
             ".gitignore": "build*/\n",
         },
     )
@@ -133,6 +136,45 @@ def test_an_edited_harness_does_not_judge_its_own_change(tree, file, text):
     assert ran(tree, "--base", "HEAD") == by_base(tree)
     assert (tree / BASE / "harness/check/accuracy.cpp").read_text() == "strict\n"
     assert ran(tree, "--base=HEAD") == by_base(tree)
+
+
+@pytest.mark.parametrize(
+    ("file", "more"),
+    [
+        ("CMakeLists.txt", "add_compile_options(-ffast-math)\n"),
+        ("kernels/CMakeLists.txt", "target_compile_options(assay_check PRIVATE -ffast-math)\n"),
+        ("kernels/CMakeLists.txt", 'assay_kernel(gemm more.cpp LIBS "x\n'),
+        ("kernels/CMakeLists.txt", "#[[\n"),
+        ("kernels/flags.cmake", "add_compile_options(-ffast-math)\n"),
+        ("harness/tests/CMakeLists.txt", "target_compile_options(assay_check PRIVATE -ffast-math)\n"),
+    ],
+)
+def test_what_says_how_the_harness_is_compiled_does_not_judge_its_own_change(tree, file, more):
+    before = (tree / file).read_text() if (tree / file).exists() else ""
+    write(tree, {file: before + more})
+    assert ran(tree, "--base", "HEAD") == by_base(tree)
+
+
+@pytest.mark.parametrize(
+    ("file", "more"),
+    [
+        ("kernels/CMakeLists.txt", "\n# Ours.\n  assay_kernel(softmax plain.cpp LIBS PkgConfig::HWY)\n"),
+        ("harness/tests/CMakeLists.txt", "assay_test(b LABELS slow LIBS assay_gate)\n"),
+    ],
+)
+def test_a_line_that_registers_a_kernel_or_a_test_needs_no_other_harness(tree, file, more):
+    write(tree, {file: (tree / file).read_text() + more})
+    assert ran(tree, "--base", "HEAD") == by_itself(tree)
+
+
+def test_a_folder_with_the_name_of_a_ref_is_not_taken_for_the_base(tree):
+    git(tree, "branch", "base")
+    shutil.copytree(tree, tree / "base", ignore=shutil.ignore_patterns(".git", "base"))
+    end = gate(tree, "--base", "base")
+    assert (end.returncode, end.stdout) == (4, "")
+    assert end.stderr == "gate: --base base: is a folder and a git ref; say ./base or refs/heads/base\n"
+    assert ran(tree, "--base", "./base").endswith(f"--base {tree}/base")
+    assert ran(tree, "--base", "refs/heads/base") == by_itself(tree)
 
 
 def test_a_removed_file_of_the_harness_counts(tree):

@@ -1,5 +1,5 @@
-"""README.md's tables are what the program prints, and its matrix of invariances what dashboards/runs keeps of them.
-`python ci/tests/test_readme.py` writes them anew.
+"""README.md's tables are what the program prints, golden/contracts.txt what the kernels promise, and the matrix of
+invariances what dashboards/runs keeps of them. `python ci/tests/test_readme.py` writes them anew.
 
 Do so where there is a CUDA compiler: the table of kernels lists those for CUDA too."""
 
@@ -95,6 +95,11 @@ def test_tables_are_fresh():
     assert readme == rendered(readme), "README.md is stale; run: python ci/tests/test_readme.py"
 
 
+def test_what_the_gate_compares_contracts_with_is_fresh():
+    verified = subprocess.run([ASSAY, "golden", "verify", "--contracts"], cwd=ROOT, capture_output=True, text=True)
+    assert verified.returncode == 0, "run: build/bin/assay golden update --contracts\n" + verified.stdout
+
+
 def test_what_was_seen_of_the_kernels_is_told_of_every_one_and_fits_its_contract():
     contracts, of_target = listing("contracts"), kept()
     listed = {found["kernel"] for found in CONTRACT.finditer(contracts)}
@@ -168,4 +173,4 @@ def test_a_larger_workspace_is_noticed():
 if __name__ == "__main__":
     path = ROOT / "README.md"
     path.write_text(rendered(path.read_text()))
-    sys.exit(0)
+    sys.exit(subprocess.run([ASSAY, "golden", "update", "--contracts"], cwd=ROOT).returncode)

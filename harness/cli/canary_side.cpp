@@ -79,6 +79,7 @@ CanarySide::CanarySide(const CanarySetting& setting, std::string name, LibrarySe
   run_.started = utc_now();
   run_.planned = static_cast<int64_t>(plan_.cases.size());
   run_.left_out = plan_.left_out;
+  run_.judged_by = setting.trees.judged_by();
 }
 
 JudgeSettings CanarySide::settings() const {

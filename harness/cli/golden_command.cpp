@@ -1,6 +1,6 @@
 // golden verify | diff | update. Without --run it is about truth goldens, which the oracles here recompute; with --run
 // about the observed goldens of its kernels' platforms, which are that run's own records; of a run whose cases were
-// drawn (check --fuzz), about what it found.
+// drawn (check --fuzz), about what it found. With --contracts it is about what the kernels that are built promise.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -229,14 +229,28 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
   return changes;
 }
 
+std::vector<GoldenChange> contract_changes(const Options& options, const std::filesystem::path& folder) {
+  if (!options.run_folder.empty() || !options.filters.empty()) {
+    throw UsageError("golden --contracts: is of all kernels; leave --run and --filter out");
+  }
+  const OpRegistry ops = make_op_registry();
+  const Loaded loaded = load_modules(judge_process(judge_settings(options)), module_files(options), ops);
+  if (!loaded.broken.empty()) throw UsageError(loaded.broken.front());
+  return plan_contracts_update(folder, loaded.kernels);
+}
+
+std::vector<GoldenChange> changes_of(const Options& options, const std::filesystem::path& folder) {
+  if (options.contracts) return contract_changes(options, folder);
+  return options.run_folder.empty() ? truth_changes(options, folder) : observed_changes(options, folder);
+}
+
 }  // namespace
 
 int golden_command(const Options& options) {
   const std::filesystem::path folder = source_root(options) / "golden";
   const bool updates = options.subcommand == "update";
   if (updates && in_ci()) apply_changes({}, true);  // refuses before hours are spent
-  const std::vector<GoldenChange> changes =
-      options.run_folder.empty() ? truth_changes(options, folder) : observed_changes(options, folder);
+  const std::vector<GoldenChange> changes = changes_of(options, folder);
   fmt::print("{}", diff_text(changes));
   if (changes.empty()) fmt::print("the goldens hold\n");
   if (updates) apply_changes(changes, in_ci());

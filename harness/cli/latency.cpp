@@ -32,17 +32,18 @@ struct Arms {
   Arm base, change;
 };
 
-// The base is built by the script of the tree whose harness this is.
+// Both are built by the script of the tree that judges.
 Arms arms_of(const Judged& judged) {
   const Options& options = *judged.options;
   if (!options.base_modules.empty()) {
     const fs::path own = module_files(options).front().parent_path();
     return {arm_of("base", options.base_modules), arm_of("change", own)};
   }
-  const fs::path script = fs::path(ASSAY_SOURCE_DIR) / "ci" / "arm", out = build_folder() / ("arms-" + options.device);
+  const fs::path script = judged.trees->judging / "ci" / "arm", out = build_folder() / ("arms-" + options.device);
+  const fs::path venv = fs::absolute(judged.trees->root / ".venv");  // the tree that judges may have none
   fmt::print(stderr, "assay: building the kernels of base and change at one path\n");
-  return {build_arm("base", script, judged.trees->base->path(), options.device, out),
-          build_arm("change", script, judged.trees->root, options.device, out)};
+  return {build_arm("base", script, judged.trees->base->path(), venv, options.device, out),
+          build_arm("change", script, judged.trees->root, venv, options.device, out)};
 }
 
 Loaded load_arm(const Judged& judged, const Arm& arm, const OpRegistry& ops) {

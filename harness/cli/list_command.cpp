@@ -34,20 +34,15 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return all;
 }
 
-const char* type_name(int32_t accumulator) {
-  static constexpr const char* kNames[] = {"none", "f16", "bf16", "f32", "f64", "i32", "tensor"};
-  return accumulator >= 0 && accumulator < 7 ? kNames[accumulator] : "unknown";
-}
-
 std::string arithmetic_text(const assay_arithmetic& a) {
   if (a.accumulator == ASSAY_ACC_NONE) return "sums nothing";
-  std::string text = type_name(a.accumulator);
+  std::string text = accumulator_name(a.accumulator);
   if (a.accumulator == ASSAY_ACC_TENSOR) {
     text += fmt::format(" {}/{}/{}", a.tensor_terms, a.tensor_fraction, a.tensor_precision);
     if (a.tensor_promotion > 0) text += fmt::format(", to f32 every {}", a.tensor_promotion);
   }
-  text += a.depth_divisor > 0 ? fmt::format(", depth n/{} + {}", a.depth_divisor, a.depth_constant) : ", depth unknown";
-  if (a.split_k > 1) text += fmt::format(", split {} in {}", a.split_k, type_name(a.partial_type));
+  text += ", depth " + depth_text(a);
+  if (a.split_k > 1) text += fmt::format(", split {} in {}", a.split_k, accumulator_name(a.partial_type));
   if (a.exp_kind == ASSAY_EXP_FAST) text += ", fast exp";
   if (a.exp_kind == ASSAY_EXP_BASE2) text += ", exp2";
   if (a.rescales_online != 0) text += ", online";

@@ -215,6 +215,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     CLI::App* sub = golden->add_subcommand(name, what);
     sub->add_option("--root", o.root, "source tree whose golden/ it is about");
     sub->add_option("--run", o.run_folder, "the observed goldens, from that run; without it the truth goldens");
+    sub->add_flag("--contracts", o.contracts, "the contracts of the kernels that are built; nothing else");
     sub->add_option("--filter", o.filters, "op[:field=value,...]: those cases only")->allow_extra_args(false);
     sub->add_option("--threads", o.threads, "CPU threads of the oracles")->check(CLI::Range(1, 1024));
     if (sub->get_name() != "update") continue;

@@ -61,6 +61,7 @@ struct Options {
   int64_t draws = 1;             // seed of a sweep's shapes
   int repeat = 1;                // processes that fingerprint compares
   std::filesystem::path run_folder;         // of report: a run's or a selftest's; golden and env pin: a run's
+  bool contracts = false;                   // golden: of contracts.txt alone
   bool unpinned = false;                    // the environment need not be the pinned one, and what is written says so
   std::filesystem::path selftest;           // report: to show in the run's page
   std::filesystem::path before;             // report: an earlier selftest to set beside it

@@ -61,6 +61,12 @@ bool never_began(const fs::path& run) {
 }
 
 std::string why_other(const Run& before, const Run& now) {
+  for (const auto& [what, hash] : now.judged_by) {
+    const auto old = before.judged_by.find(what);
+    if (old == before.judged_by.end() || old->second != hash) {
+      return "the files of " + what + " that judge are not those its records were judged by";
+    }
+  }
   for (const KernelEntry& old : before.kernels) {
     const auto is_it = [&](const KernelEntry& kernel) { return kernel.op == old.op && kernel.name == old.name; };
     const auto kernel = std::find_if(now.kernels.begin(), now.kernels.end(), is_it);

@@ -23,8 +23,9 @@ std::vector<std::string> question(const std::vector<std::string>& argv);
 // a folder that holds something else and no run.
 bool never_began(const std::filesystem::path& run);
 
-// A run goes on only with the code and libraries it began with, and where it began: its records would otherwise speak
-// of two programs or two machines. why_other() tells what differs, in one line, or nothing. Throws UsageError.
+// A run goes on only with the code and libraries it began with, judged by the policy and goldens it began with, and
+// where it began: its records would otherwise speak of two programs, two judges or two machines. why_other() tells what
+// differs, in one line, or nothing. Throws UsageError.
 std::string why_other(const Run& before, const Run& now);
 void require_same(const Run& before, const Run& now);
 

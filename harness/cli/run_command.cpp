@@ -28,6 +28,7 @@
 #include "gate/pin.h"
 #include "gate/program.h"
 #include "gate/stale.h"
+#include "golden/contracts.h"
 #include "golden/update.h"
 #include "measure/gpu.h"
 #include "record/run_folder.h"
@@ -95,6 +96,7 @@ Run describe_run(const Setting& setting, const KernelPlatforms& platforms) {
   run.started = utc_now();
   run.planned = static_cast<int64_t>(setting.plan.cases.size());
   run.left_out = setting.plan.left_out;
+  run.judged_by = setting.trees.judged_by();
   run.pin = label_of(environment_of(run), setting.trees.pins());
   return run;
 }
@@ -130,6 +132,7 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   if (is_whole_tree(options)) add(too_few_cases(setting.policy, options.tier, setting.plan.cases.size()));
   if (!setting.trees.base) return findings;
   const fs::path& base = setting.trees.base->path();
+  add(no_longer_promised(records, approvals, read_contracts(base / "golden")));
   // Foreign modules say nothing about which kernels the tree has.
   add(options.modules.empty() ? findings_against_base(base, setting.trees.root, ASSAY_SOURCE_DIR, setting.plan.kernels,
                                                       setting.ops, setting.bench)

@@ -4,6 +4,7 @@
 
 #include "cli/paths.h"
 #include "gate/findings.h"
+#include "gate/tree_files.h"
 
 namespace assay {
 
@@ -12,6 +13,10 @@ Trees find_trees(const Options& options) {
   if (!options.base.empty()) trees.base.emplace(BaseTree::named(trees.root, options.base));
   trees.judging = trees.base && !options.approve_findings ? trees.base->path() : trees.root;
   return trees;
+}
+
+std::map<std::string, std::string> Trees::judged_by() const {
+  return {{"policy", hash_of_files(policy())}, {"golden", hash_of_files(golden())}};
 }
 
 std::set<std::string> Trees::ops_with_truth(const Plan& plan) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,9 @@ struct Trees {
   std::filesystem::path policy() const { return judging / "ci" / "policy"; }
   std::filesystem::path golden() const { return judging / "golden"; }
   std::filesystem::path pins() const { return judging / "ci" / "pins"; }
+
+  // "policy" and "golden" -> a hash of their files: records judged by others are of another run.
+  std::map<std::string, std::string> judged_by() const;
 
   // The planned ops that the judging tree owes a truth golden: all but those that only the change has.
   std::set<std::string> ops_with_truth(const Plan& plan) const;

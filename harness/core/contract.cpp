@@ -68,4 +68,14 @@ std::vector<std::string> promise_names(uint32_t promises) {
   return names;
 }
 
+const char* accumulator_name(int32_t accumulator) {
+  static constexpr const char* kNames[] = {"none", "f16", "bf16", "f32", "f64", "i32", "tensor"};
+  return accumulator >= 0 && accumulator < 7 ? kNames[accumulator] : "unknown";
+}
+
+std::string depth_text(const assay_arithmetic& a) {
+  if (a.depth_divisor <= 0) return "unknown";
+  return "n/" + std::to_string(a.depth_divisor) + " + " + std::to_string(a.depth_constant);
+}
+
 }  // namespace assay

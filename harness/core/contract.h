@@ -40,4 +40,7 @@ std::string domain_mistake(const Contract& contract, const std::vector<FieldSpec
 // The words for promise bits, in bit order: "same-run", "same-restart", ...
 std::vector<std::string> promise_names(uint32_t promises);
 
+const char* accumulator_name(int32_t accumulator);  // of ASSAY_ACC_*: "f32"; "unknown"
+std::string depth_text(const assay_arithmetic& a);  // "n/32 + 1", "unknown"
+
 }  // namespace assay

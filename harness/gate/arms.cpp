@@ -58,9 +58,10 @@ std::string why_unchanged(const fs::path& base, const fs::path& change) {
 
 }  // namespace
 
-Arm build_arm(const std::string& name, const fs::path& script, const fs::path& tree, const std::string& device,
-              const fs::path& out) {
-  const ProgramEnd end = run_program({script.string(), tree.string(), device, out.string()});
+Arm build_arm(const std::string& name, const fs::path& script, const fs::path& tree, const fs::path& venv,
+              const std::string& device, const fs::path& out) {
+  const ProgramEnd end =
+      run_program({script.string(), tree.string(), device, out.string()}, {{"ASSAY_VENV", venv.string()}});
   if (end.status != 0) {
     throw UsageError("--base: the " + name +
                      " cannot be built for the comparison of latencies: " + last_line(end.output));

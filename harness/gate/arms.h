@@ -17,9 +17,10 @@ struct Arm {
 };
 
 // Builds the modules for `device` of the source tree `tree` into a folder of `out` with `script` (ci/arm of the tree
-// whose harness judges), unless they are there already. Throws UsageError with the script's last line.
+// that judges) and the libraries of the Python environment `venv`, unless they are there already. Throws UsageError
+// with the script's last line.
 Arm build_arm(const std::string& name, const std::filesystem::path& script, const std::filesystem::path& tree,
-              const std::string& device, const std::filesystem::path& out);
+              const std::filesystem::path& venv, const std::string& device, const std::filesystem::path& out);
 // Modules that somebody has built. Throws UsageError where there is none.
 Arm arm_of(const std::string& name, const std::filesystem::path& modules);
 

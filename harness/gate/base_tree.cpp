@@ -14,11 +14,22 @@ namespace fs = std::filesystem;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+bool is_ref(const fs::path& root, const std::string& name) {
+  return run_program(
+             {"git", "-C", root.string(), "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"})
+             .status == 0;
+}
+
 }  // namespace
 
 BaseTree BaseTree::named(const fs::path& root, const std::string& name) {
   std::error_code error;
-  return fs::is_directory(name, error) ? folder(fs::absolute(name)) : ref(root, name);
+  if (!fs::is_directory(name, error)) return ref(root, name);
+  if (is_ref(root, name)) {
+    // Whose folder it is nobody knows: the change may have added it.
+    throw UsageError("--base " + name + ": is a folder and a git ref; say ./" + name + " or refs/heads/" + name);
+  }
+  return folder(fs::absolute(name));
 }
 
 BaseTree BaseTree::folder(const fs::path& path) {

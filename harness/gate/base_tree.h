@@ -9,8 +9,8 @@ namespace assay {
 
 class BaseTree {
  public:
-  // As --base names it: the folder of a checkout, where there is a folder of that name, else a ref of the repository at
-  // `root`.
+  // As --base names it: the folder of a checkout, or a ref of the repository at `root`. Throws UsageError for what is
+  // both.
   static BaseTree named(const std::filesystem::path& root, const std::string& name);
   // A checkout that is already there. Throws UsageError when it is not one.
   static BaseTree folder(const std::filesystem::path& path);

@@ -9,33 +9,20 @@
 #include <set>
 #include <sstream>
 
+#include "core/contract_change.h"
+#include "core/error.h"
 #include "gate/goldens.h"
 #include "gate/nearest.h"
+#include "gate/tree_files.h"
+#include "golden/apply.h"
 #include "golden/stored_cases.h"
+#include "golden/update.h"
 #include "record/json_text.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string content_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// Files below tree/folder, relative to the tree, in name order.
-std::set<std::string> files_of(const fs::path& tree, const fs::path& folder) {
-  std::set<std::string> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(tree / folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->is_regular_file()) files.insert(fs::relative(entry->path(), tree).string());
-  }
-  return files;
-}
 
 std::map<std::string, int64_t> line_counts(const std::string& text) {
   std::map<std::string, int64_t> counts;
@@ -99,29 +86,107 @@ std::vector<Finding> of_each_kernel(const std::vector<Record>& records,
   return findings;
 }
 
+// What judges beside the harness and the references: those whose path begins so, the first that fits.
+struct Judging {
+  const char *kind, *path, *does;
+};
+constexpr Judging kJudging[] = {{"policy", "ci/policy", ""},
+                                {"pin", "ci/pins", ""},
+                                {"golden", "golden", ""},
+                                {"ci", "ci/arm", ", which builds both arms,"},
+                                {"ci", "ci/libraries", ", which names versions of libraries,"},
+                                {"ci", "ci/setup", ", which installs what is built with,"},
+                                {"ci", "ci/requirements.txt", ", which lists what is built with,"},
+                                {"ci", "ci/cuda-requirements.txt", ", which lists what is built with,"},
+                                {"ci", "ci/packages.txt", ", which lists what is built with,"},
+                                {"ci", "ci", ", which CI runs,"},
+                                {"ci", ".github", ", which CI runs,"}};
+
+const Judging& part_of(const std::string& file) {
+  return *std::find_if(std::begin(kJudging), std::end(kJudging), [&](const Judging& part) {
+    const std::string path = part.path;
+    return file == path || file.starts_with(path + "/");
+  });
+}
+
+bool judges(const std::string& file) {
+  // What the contracts of a change are is held against the modules: weakened_contracts().
+  return !file.ends_with(".md") && !file.starts_with("ci/tests/") && file != "golden/" + std::string(kContractsFile);
+}
+
+bool is_cmake(const std::string& file) { return file.ends_with("/CMakeLists.txt") || file.ends_with(".cmake"); }
+
+// What a file of CMake's says but for comments and lines that only register a kernel or a test: any other line may
+// change how every target is compiled. The rule of same_build() in ci/gate.
+std::vector<std::string> rules_of(const std::string& text) {
+  static const std::regex registers(R"(\s*(assay_(kernel|test)\([\w ./:]+\)|#([^\["][^"]*)?)?\s*)");
+  std::vector<std::string> rules;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (!std::regex_match(line, registers)) rules.push_back(line);
+  }
+  return rules;
+}
+
+std::string name_of(const KernelInfo& kernel) { return kernel.op + "/" + kernel.name; }
+
+std::map<std::string, const KernelInfo*> by_name(const std::vector<KernelInfo>& kernels) {
+  std::map<std::string, const KernelInfo*> named;
+  for (const KernelInfo& kernel : kernels) named[name_of(kernel)] = &kernel;
+  return named;
+}
+
+// Where the change's golden/contracts.txt says otherwise than its modules: a later change would be compared with that.
+std::vector<Finding> stale_contracts(const fs::path& change, const std::vector<KernelInfo>& kernels) {
+  const std::string remedy = "; build everything and run 'assay golden update --contracts'";
+  std::vector<Finding> findings;
+  try {
+    for (const GoldenChange& stale : plan_contracts_update(change / "golden", kernels)) {
+      const std::string text = lines_changed(print_golden_file(stale.before), print_golden_file(stale.after));
+      findings.push_back({"contract", "golden/contracts.txt is not what the kernels say: " + text + remedy});
+    }
+  } catch (const UsageError& e) {
+    findings.push_back({"contract", e.what()});
+  }
+  return findings;
+}
+
+// The change's kernels: those that were built, and of a target of which nobody built any, as its file has them.
+std::vector<KernelInfo> with_those_not_built(std::vector<KernelInfo> kernels, const fs::path& change) {
+  std::set<std::string> targets;
+  for (const KernelInfo& kernel : kernels) targets.insert(kernel.target);
+  try {
+    for (const KernelInfo& kernel : read_contracts(change / "golden")) {
+      if (!targets.contains(kernel.target)) kernels.push_back(kernel);
+    }
+  } catch (const UsageError&) {  // stale_contracts() tells
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::vector<Finding> edited_files(const fs::path& base, const fs::path& change) {
-  static constexpr std::pair<const char*, const char*> kJudging[] = {
-      {"policy", "ci/policy"}, {"pin", "ci/pins"}, {"golden", "golden"}};
   std::vector<Finding> findings;
-  for (const auto& [kind, folder] : kJudging) {
-    const std::set<std::string> before = files_of(base, folder), after = files_of(change, folder);
+  for (const Judging& part : kJudging) {
+    const std::set<std::string> before = files_of(base, part.path), after = files_of(change, part.path);
     std::set<std::string> all = before;
     all.insert(after.begin(), after.end());
     for (const std::string& file : all) {
-      const std::string old_text = content_of(base / file), new_text = content_of(change / file);
+      if (&part_of(file) != &part || !judges(file)) continue;
+      const std::string old_text = text_of(base / file), new_text = text_of(change / file);
+      const std::string what = file + part.does;
       if (!after.contains(file)) {
-        findings.push_back({kind, file + " is removed"});
+        findings.push_back({part.kind, what + " is removed"});
       } else if (!before.contains(file)) {
-        findings.push_back({kind, file + " is new"});
+        findings.push_back({part.kind, what + " is new"});
       } else if (old_text != new_text) {
-        std::string said = file + " is edited: " + lines_changed(old_text, new_text);
-        const bool is_read_by_people = std::string_view(kind) != "golden";
+        std::string said = what + " is edited: " + lines_changed(old_text, new_text);
+        const bool is_read_by_people = std::string_view(part.kind) != "golden";
         if (is_read_by_people) {
           said += ":" + lines_beyond(old_text, new_text, '-') + lines_beyond(new_text, old_text, '+');
         }
-        findings.push_back({kind, said});
+        findings.push_back({part.kind, said});
       }
     }
   }
@@ -144,12 +209,14 @@ std::string why_not_by_base(const fs::path& base, const fs::path& change) {
 
 std::vector<Finding> edited_harness(const fs::path& base, const fs::path& change, const fs::path& judging) {
   std::set<std::string> edited;
-  for (const char* folder : {"harness", "reference"}) {
+  for (const char* folder : {"harness", "reference", "kernels", "CMakeLists.txt"}) {
     std::set<std::string> all = files_of(base, folder);
     all.merge(files_of(change, folder));
     for (const std::string& file : all) {
-      if (file.starts_with("harness/tests/") || file.ends_with(".md")) continue;  // they judge nothing
-      if (content_of(base / file) != content_of(change / file)) edited.insert(file);
+      const bool is_under_test = file.starts_with("kernels/") || file.starts_with("harness/tests/");
+      if (is_under_test ? !is_cmake(file) : !judges(file)) continue;
+      const std::string old_text = text_of(base / file), new_text = text_of(change / file);
+      if (is_under_test ? rules_of(old_text) != rules_of(new_text) : old_text != new_text) edited.insert(file);
     }
   }
   if (edited.empty()) return {};
@@ -189,6 +256,32 @@ std::vector<std::string> registered_cuda_kernels(const fs::path& tree) {
   for (const std::string& name : names) dispatchers.insert(name.substr(0, name.find('/')) + "/dispatch_cuda");
   names.insert(names.end(), dispatchers.begin(), dispatchers.end());
   return names;
+}
+
+std::vector<Finding> weakened_contracts(const fs::path& base, const fs::path& change,
+                                        const std::vector<KernelInfo>& kernels) {
+  std::vector<Finding> findings = stale_contracts(change, kernels);
+  const std::vector<KernelInfo> before = read_contracts(base / "golden");
+  if (before.empty()) {
+    findings.push_back({"contract", "the base has no golden/contracts.txt: no contract was compared with its own"});
+    return findings;
+  }
+  const std::vector<KernelInfo> all = with_those_not_built(kernels, change);
+  const std::map<std::string, const KernelInfo*> now = by_name(all), known = by_name(before);
+  for (const std::string& kernel : registered_kernels(base)) {
+    if (known.contains(kernel) || !now.contains(kernel)) continue;
+    findings.push_back({"contract", kernel + ": the base's golden/contracts.txt does not have it; not compared"});
+  }
+  for (const auto& [kernel, old] : known) {
+    const auto found = now.find(kernel);
+    if (found == now.end()) continue;  // told as removed
+    std::vector<std::string> lines = weakened(old->contract, found->second->contract);
+    if (found->second->target != old->target) {
+      lines.insert(lines.begin(), "target: was " + old->target + ", now " + found->second->target);
+    }
+    for (const std::string& line : lines) findings.push_back({"contract", kernel + ": " + line});
+  }
+  return findings;
 }
 
 std::vector<Finding> removed(const std::string& what, const std::vector<std::string>& before,
@@ -256,6 +349,23 @@ std::vector<Finding> no_longer_compared(const std::vector<Record>& records, cons
   });
 }
 
+std::vector<Finding> no_longer_promised(const std::vector<Record>& records, const Approvals& approvals,
+                                        const std::vector<KernelInfo>& before) {
+  std::set<std::string> promising;
+  for (const KernelInfo& kernel : before) {
+    if (kernel.contract.promised(kPromisesBits)) promising.insert(name_of(kernel));
+  }
+  return of_each_kernel(records, [&](const Record& record) -> std::string {
+    const auto is_dropped = [](const CheckResult& result) {
+      return result.check == "golden-bits" && result.outcome == Outcome::not_applicable;
+    };
+    if (record.output_hash.empty() || approvals(record).comparable() == nullptr) return "";
+    if (!promising.contains(record.op + "/" + record.kernel)) return "";
+    if (std::none_of(record.checks.begin(), record.checks.end(), is_dropped)) return "";
+    return "approved on this platform promise their bits no longer, such as " + record.kernel_id;
+  });
+}
+
 std::vector<Finding> ops_left_out(const Plan& plan, const std::string& device, const std::vector<NoKernel>& expected) {
   std::set<std::string> planned, left_out;
   for (const PlannedCase& one : plan.cases) planned.insert(plan.kernel_of(one).op);
@@ -289,6 +399,7 @@ std::vector<Finding> findings_against_base(const fs::path& base, const fs::path&
   std::vector<Finding> findings = edited_files(base, change);
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   add(edited_harness(base, change, judging));
+  add(weakened_contracts(base, change, kernels));
   add(removed("op", registered_ops(base), op_names));
   std::vector<std::string> kernels_before = registered_kernels(base);
   for (const std::string& kernel : golden_kernels(base / "golden")) kernels_before.push_back(kernel);

@@ -14,12 +14,14 @@
 
 namespace assay {
 
-// Files under ci/policy, ci/pins and golden that differ between two trees, with the lines added and removed.
+// Files of golden, ci and .github that differ between two trees, with the lines added and removed and, but for policy,
+// pins and goldens, what they do. Pages and tests judge nothing.
 std::vector<Finding> edited_files(const std::filesystem::path& base, const std::filesystem::path& change);
 
-// Files of the harness and the references that differ, in one finding that says by whose harness the change is judged:
-// the base's, when `judging`, the tree that this program was built from, is the base. ci/gate builds and uses that one
-// unless why_not_by_base() says something.
+// Files of the harness and the references that differ, and of CMake's that say how those are compiled, in one finding
+// that says by whose harness the change is judged: the base's, when `judging`, the tree that this program was built
+// from, is the base. ci/gate builds and uses that one unless why_not_by_base() says something. A line that registers a
+// kernel or a test with CMake says nothing of the harness.
 std::vector<Finding> edited_harness(const std::filesystem::path& base, const std::filesystem::path& change,
                                     const std::filesystem::path& judging);
 
@@ -32,6 +34,13 @@ std::vector<std::string> registered_ops(const std::filesystem::path& tree);
 std::vector<std::string> registered_kernels(const std::filesystem::path& tree);
 // Those of .cu files, and the dispatcher of each op that has one: what a build without a CUDA compiler leaves out.
 std::vector<std::string> registered_cuda_kernels(const std::filesystem::path& tree);
+
+// Kernels whose target is another than the base's, or whose contract is weaker (core/contract_change.h), as the base's
+// golden/contracts.txt tells; kernels of the base of which it does not tell; and a file of the change that says
+// otherwise than `kernels`, which are those of the change's build. A target of which none was built is that file's to
+// tell.
+std::vector<Finding> weakened_contracts(const std::filesystem::path& base, const std::filesystem::path& change,
+                                        const std::vector<KernelInfo>& kernels);
 
 // Names in `before` that are not in `now`: "`kind` gemm/simd is gone".
 std::vector<Finding> removed(const std::string& what, const std::vector<std::string>& before,
@@ -51,6 +60,11 @@ std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const 
 // Kernels with cases that were approved on this platform and were not compared with that, because a library was loaded
 // after the module that nothing was approved with.
 std::vector<Finding> no_longer_compared(const std::vector<Record>& records, const Approvals& approvals);
+
+// Kernels with cases whose bits were approved on this platform and are not compared now, though the base's contracts
+// (`before`) promise them: by the kernel's contract, or by that of a plan alone.
+std::vector<Finding> no_longer_promised(const std::vector<Record>& records, const Approvals& approvals,
+                                        const std::vector<KernelInfo>& before);
 
 // Ops of which nothing is planned, because each kernel selected is for another device, but for those that the policy
 // says have none for this one.

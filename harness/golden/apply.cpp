@@ -43,9 +43,8 @@ bool denied(const Record& record, std::string_view check) {
 }
 
 CheckResult bits_check(const Record& record, const Approval& approval, uint32_t promises) {
-  constexpr uint32_t kNeeded = ASSAY_SAME_RUN | ASSAY_SAME_RESTART;
   const bool promised =
-      (promises & kNeeded) == kNeeded && !denied(record, "same-run") && !denied(record, "same-restart");
+      (promises & kPromisesBits) == kPromisesBits && !denied(record, "same-run") && !denied(record, "same-restart");
   if (const Observed* approved = approval.comparable(); approved != nullptr) {
     const Observed now = observed_of(record);
     const std::string changed = changed_selection(*approved, now);

@@ -9,6 +9,9 @@
 
 namespace assay {
 
+// What a kernel promises whose bits are held against those approved.
+inline constexpr uint32_t kPromisesBits = ASSAY_SAME_RUN | ASSAY_SAME_RESTART;
+
 // Each of the three checks gets exactly one result; where nothing is approved it is no_baseline, which is not a pass.
 //   truth        the oracle's hash is the stored one. Another oracle version has no baseline.
 //   golden-bits  the selection is the approved one, and so are the bytes where the kernel promises them from run to run

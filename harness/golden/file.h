@@ -18,7 +18,7 @@ namespace assay {
 inline constexpr int kGoldenFormat = 1;
 
 struct GoldenFile {
-  std::string kind;                                        // "truth", "observed", "fingerprint" or "cases"
+  std::string kind;                                        // "truth", "observed", "fingerprint", "contract" or "cases"
   std::vector<std::pair<std::string, std::string>> facts;  // may repeat ("library")
   std::map<std::string, std::string, std::less<>> lines;   // key -> value
 

@@ -130,6 +130,13 @@ std::vector<GoldenChange> plan_fingerprint_update(const fs::path& folder, const 
               unpinned);
 }
 
+std::vector<GoldenChange> plan_contracts_update(const fs::path& folder, const std::vector<KernelInfo>& kernels) {
+  std::set<std::string> targets;
+  for (const KernelInfo& kernel : kernels) targets.insert(kernel.target);
+  return plan(folder, {{fs::path(kContractsFile).stem().string(), to_golden_file(kernels)}}, "contract",
+              Extent::complete, "", [&](const std::string& key) { return !targets.contains(target_of(key)); });
+}
+
 std::vector<GoldenChange> plan_cases_update(const fs::path& folder,
                                             const std::map<std::string, std::string>& why_by_case) {
   return plan(folder / "cases", stored_case_files(why_by_case), "cases", Extent::partial);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "golden/contracts.h"
 #include "golden/file.h"
 #include "golden/fingerprints.h"
 #include "golden/observed.h"
@@ -49,6 +50,10 @@ std::vector<GoldenChange> plan_fingerprint_update(const std::filesystem::path& f
 // Cases to be judged from now on, in folder/cases, and why; those there stay.
 std::vector<GoldenChange> plan_cases_update(const std::filesystem::path& folder,
                                             const std::map<std::string, std::string>& why_by_case);
+
+// Contracts, in folder/contracts.txt. Lines of a target of which there is no kernel stay: nobody compiled any here.
+std::vector<GoldenChange> plan_contracts_update(const std::filesystem::path& folder,
+                                                const std::vector<KernelInfo>& kernels);
 
 // For review: per file "FILE: 1 added, 2 changed, 3 removed", then "+ key value", "- key value", and for a change
 // "~ key" over its old and its new value. Empty when nothing changes.

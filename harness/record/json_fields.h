@@ -18,6 +18,7 @@ class JsonFields {
   // `path` names this object in messages; empty for the document itself. Keeps a reference to `object`.
   explicit JsonFields(const nlohmann::json& object, std::string path = "");
 
+  bool has(const std::string& key) const { return object_->contains(key); }
   bool is_null(const std::string& key) const { return at(key).is_null(); }
   std::string text(const std::string& key) const;
   bool boolean(const std::string& key) const;

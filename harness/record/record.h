@@ -11,7 +11,7 @@
 namespace assay {
 
 inline constexpr int kRecordSchemaMajor = 1;  // readers refuse a newer one
-inline constexpr int kRecordSchemaMinor = 7;
+inline constexpr int kRecordSchemaMinor = 8;
 
 // What one check found.
 enum class Outcome {

@@ -86,6 +86,8 @@ json to_json(const Run& run) {
                        {"contract", to_json(kernel.contract)},
                        {"platform", valid_utf8(kernel.platform)}});
   }
+  json judged_by = json::object();
+  for (const auto& [what, hash] : run.judged_by) judged_by[what] = hash;
   json findings = json::array();
   for (const Finding& finding : run.findings) {
     findings.push_back({{"kind", valid_utf8(finding.kind)}, {"text", valid_utf8(finding.text)}});
@@ -119,6 +121,7 @@ json to_json(const Run& run) {
           {"findings", findings},
           {"left_out", left_out},
           {"pin", to_json(run.pin)},
+          {"judged_by", judged_by},
           {"tables", tables()}};
 }
 
@@ -161,6 +164,10 @@ Run run_from_json(const json& value) {
         {one.text("kernel"), one.integer<int64_t>("cases"), one.text("judged_by"), one.text("reason")});
   }
   run.pin = pin_label_from(fields.object("pin"));
+  if (fields.has("judged_by")) {
+    const JsonFields judged_by = fields.object("judged_by");
+    for (const std::string& what : judged_by.keys()) run.judged_by[what] = judged_by.text(what);
+  }
   return run;
 }
 

@@ -88,6 +88,8 @@ struct Run {
   std::vector<Finding> findings;
   std::vector<LeftOut> left_out{};
   PinLabel pin{};
+  std::map<std::string, std::string>
+      judged_by{};  // "policy" -> a hash of its files; none of a run from before it was kept
 };
 
 // The tables of checks and verdicts go in as well, so that a reader needs no copy of them; they are not read back.

@@ -111,16 +111,17 @@ fs::path script(const Scratch& scratch, const std::string& body) {
 
 TEST(Arms, AnArmIsBuiltByTheScriptWhichSaysWhere) {
   Scratch scratch;
-  const fs::path build = script(scratch, "mkdir -p $3/$1-$2 && touch $3/$1-$2/k.so && echo much && echo $3/$1-$2\n");
-  const Arm arm = build_arm("change", build, "some-tree", "cpu", scratch.path / "out");
+  const fs::path build =
+      script(scratch, "arm=$3/$1-$ASSAY_VENV-$2\nmkdir -p $arm && touch $arm/k.so && echo much && echo $arm\n");
+  const Arm arm = build_arm("change", build, "tree", "venv", "cpu", scratch.path / "out");
   EXPECT_EQ(arm.name, "change");
-  EXPECT_EQ(arm.modules, scratch.path / "out" / "some-tree-cpu");
+  EXPECT_EQ(arm.modules, scratch.path / "out" / "tree-venv-cpu");
 }
 
 TEST(Arms, AnArmThatCannotBeBuiltIsOneLineWithTheReason) {
   Scratch scratch;
   const fs::path build = script(scratch, "echo much; echo 'arm: the reason' >&2; exit 4\n");
-  const std::string said = message_of([&] { build_arm("base", build, "t", "cpu", scratch.path); });
+  const std::string said = message_of([&] { build_arm("base", build, "t", "v", "cpu", scratch.path); });
   EXPECT_THAT(said, HasSubstr("the base cannot be built for the comparison of latencies: arm: the reason"));
   EXPECT_THAT(said, Not(HasSubstr("\n")));
 }

@@ -288,6 +288,26 @@ TEST_F(Cli, ResumingDoesWhatIsLeft) {
   EXPECT_EQ(read_records(run).size(), all);
 }
 
+// What is recorded was judged with them: a known issue that is taken away would excuse it still.
+TEST_F(Cli, ARunDoesNotGoOnUnderAnotherPolicyOrOtherGoldens) {
+  const std::string root = tree();
+  const std::pair<std::string, std::string> kFiles[] = {{"policy", "/ci/policy/policy.toml"},
+                                                        {"golden", "/golden/truth/reduce.txt"}};
+  ASSERT_EQ(check("good", "reduce:n=1*", {"--root", root}).status, 0);
+  for (const auto& [what, file] : kFiles) {
+    const std::string before = content_of(root + file);
+    const std::string after =
+        what == "policy" ? before + "# another\n" : before.substr(0, before.rfind('\n', before.size() - 2) + 1);
+    write_text(root + file, after);
+    const ProgramEnd end = assay({"check", "--resume", run});
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_EQ(end.output, "assay: --resume: the files of " + what +
+                              " that judge are not those its records were judged by; start a new run\n");
+    write_text(root + file, before);
+  }
+  EXPECT_EQ(assay({"check", "--resume", run}).status, 0);
+}
+
 TEST_F(Cli, AFolderOfOtherThingsIsNeitherResumedNorWrittenInto) {
   fs::create_directories(run);
   std::ofstream(run + "/notes.txt") << "mine";
@@ -385,6 +405,16 @@ TEST_F(Cli, TheGateListsEditsOfWhatJudgesItAndWantsApproval) {
   EXPECT_THAT(end.output, AllOf(HasSubstr("findings for the owner to approve"), HasSubstr("policy.toml is edited")));
   EXPECT_FALSE(read_run(run).findings.empty());
   EXPECT_EQ(assay(second).status, 0);
+}
+
+TEST_F(Cli, BothArmsAreBuiltByTheScriptOfTheBase) {
+  const fs::path base = tree();
+  write_text(base / "ci/arm", "#!/bin/sh\necho \"arm: the base's script, $ASSAY_VENV\"\nexit 4\n");
+  fs::permissions(base / "ci/arm", fs::perms::owner_all);
+  const ProgramEnd end = assay({"gate", "--no-report", "--unpinned", "--module", module("good"), "--filter", kCase,
+                                "--base", base.string(), "--out", run});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("arm: the base's script, " ASSAY_SOURCE_DIR "/.venv"));
 }
 
 TEST_F(Cli, TheGateTellsOfAKnownIssueThatTwentyRunsDidNotShow) {

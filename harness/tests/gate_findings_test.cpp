@@ -11,6 +11,7 @@
 #include "gate/policy.h"
 #include "gate/program.h"
 #include "gate_fakes.h"
+#include "golden/contracts.h"
 #include "golden/file.h"
 #include "scratch.h"
 
@@ -135,6 +136,26 @@ TEST(Findings, ACaseApprovedHereAndNotComparedForALibraryLoadedLateIsOne) {
             "nothing approved with libz.so.1 0123, which was loaded after the module");
 }
 
+TEST(Findings, ApprovedBitsThatArePromisedNoLongerAreOne) {
+  std::vector<Record> records = refused_beside_a_judged_one("odd m");
+  records[0].kernel_id = "gemm/simd:m=1";
+  records[0].output_hash = "00000000000000bb";
+  records[0].checks = {check_result("golden-bits", Outcome::not_applicable)};
+  std::vector<KernelInfo> before{fake_kernel("gemm", "simd")};
+  before[0].contract.promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART;
+  const Approvals approvals = approved({"gemm/simd:m=1"});
+  const auto found = no_longer_promised(records, approvals, before);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].text,
+            "gemm/simd: 1 cases approved on this platform promise their bits no longer, such as gemm/simd:m=1");
+  EXPECT_THAT(no_longer_promised(records, approved({}), before), IsEmpty());
+  records[0].checks = {check_result("golden-bits", Outcome::pass)};
+  EXPECT_THAT(no_longer_promised(records, approvals, before), IsEmpty());
+  records[0].checks = {check_result("golden-bits", Outcome::not_applicable)};
+  before[0].contract.promises = ASSAY_SAME_RUN;
+  EXPECT_THAT(no_longer_promised(records, approvals, before), IsEmpty()) << "the base never promised them";
+}
+
 TEST(ComputingLibraries, AreThoseTheModulesOwnProcessesMapped) {
   const std::vector<LoadedLibrary> loaded{{"/lib/libc.so.6", "", "a", {"gemm_blas.so", "gemm_simd.so"}},
                                           {"/lib/libm.so.6", "", "b", {"gemm_blas.so", "gemm_simd.so"}},
@@ -202,6 +223,152 @@ TEST_F(Trees, AnEditedHarnessIsOneFindingThatSaysWhoJudged) {
   for (int i = 0; i < 7; ++i) write("change/harness/check/more" + std::to_string(i) + ".cpp", "new");
   EXPECT_THAT(found("change"), HasSubstr("11 files differ"));
   EXPECT_THAT(found("change"), HasSubstr("more3.cpp, ...)"));
+}
+
+TEST_F(Trees, WhatSaysHowTheHarnessIsCompiledIsPartOfIt) {
+  const std::string kernels =
+                        "macro(assay_kernel op file)\nendmacro()\nassay_kernel(gemm simd.cpp LIBS PkgConfig::HWY)\n",
+                    tests = "assay_test(core LIBS assay_core)\n";
+  for (const char* tree : {"base", "change"}) {
+    write(std::string(tree) + "/CMakeLists.txt", "project(assay)\n");
+    write(std::string(tree) + "/kernels/CMakeLists.txt", kernels);
+    write(std::string(tree) + "/kernels/libraries.cmake", "find_package(dnnl)\n");
+    write(std::string(tree) + "/harness/tests/CMakeLists.txt", tests);
+  }
+  const auto edited = [&](const std::string& file, const std::string& text) {
+    const std::string before = content_of(folder / "change" / file);
+    write("change/" + file, text);
+    const std::vector<Finding> findings = edited_harness(folder / "base", folder / "change", folder / "base");
+    write("change/" + file, before);
+    return findings.empty() ? "" : findings.at(0).text;
+  };
+  EXPECT_EQ(edited("kernels/CMakeLists.txt", "# Ours.\n\n" + kernels + "  assay_kernel(softmax plain.cpp)\n"), "");
+  EXPECT_EQ(edited("harness/tests/CMakeLists.txt", tests + "assay_test(more LABELS slow LIBS assay_gate)\n"), "");
+  EXPECT_EQ(edited("kernels/softmax/plain.cpp", "new"), "");
+  const std::pair<const char*, std::string> kEdits[] = {
+      {"CMakeLists.txt", "project(assay)\nadd_compile_options(-ffast-math)\n"},
+      {"kernels/CMakeLists.txt", kernels + "target_compile_options(assay_check PRIVATE -ffast-math)\n"},
+      {"kernels/CMakeLists.txt", kernels + "assay_kernel(gemm more.cpp LIBS \"x\n"},
+      {"kernels/CMakeLists.txt", kernels + "#[[\n"},
+      {"kernels/CMakeLists.txt", kernels.substr(kernels.find("assay_kernel(gemm"))},
+      {"kernels/libraries.cmake", "find_package(dnnl)\nadd_link_options(-lfast)\n"},
+      {"kernels/softmax/CMakeLists.txt", "add_link_options(-lfast)\n"},
+      {"harness/tests/CMakeLists.txt", tests + "target_link_options(assay_check PUBLIC -lfast)\n"},
+  };
+  for (const auto& [file, text] : kEdits) {
+    EXPECT_EQ(edited(file, text),
+              std::string("1 files differ from the base (") + file + "); judged by the base's harness");
+  }
+}
+
+TEST_F(Trees, ScriptsAndListsOfCIAreFindingsThatSayWhatTheyDo) {
+  for (const char* file : {"CMakeLists.txt", "ci/common.sh", "ci/setup", "ci/gate", "ci/packages.txt"}) {
+    write(fs::path("base") / file, "one\n");
+  }
+  for (const char* file : {"ci/arm", "ci/requirements.txt", "ci/cuda-requirements.txt", "ci/libraries/openblas.toml",
+                           ".github/workflows/gate.yml", "ci/README.md", "ci/tests/test_arm.py"}) {
+    write(fs::path("base") / file, "one\n");
+  }
+  fs::copy(folder / "base", folder / "change", fs::copy_options::recursive);
+  write("change/ci/arm", "two\n");
+  write("change/ci/common.sh", "two\n");
+  write("change/ci/libraries/openblas.toml", "two\n");
+  write("change/ci/packages.txt", "two\n");
+  write("change/ci/cuda-requirements.txt", "two\n");
+  write("change/ci/README.md", "two\n");
+  write("change/ci/tests/test_arm.py", "two\n");
+  write("change/ci/new.py", "two\n");
+  write("change/.github/workflows/gate.yml", "two\n");
+  fs::remove(folder / "change/ci/setup");
+  std::vector<std::string> lines;
+  for (const Finding& finding : edited_files(folder / "base", folder / "change")) {
+    lines.push_back(finding.kind + ": " + finding.text);
+  }
+  const std::string edit = ", is edited: 1 line added, 1 removed: -one +two";
+  EXPECT_THAT(lines, ElementsAre("ci: ci/arm, which builds both arms" + edit,
+                                 "ci: ci/libraries/openblas.toml, which names versions of libraries" + edit,
+                                 "ci: ci/setup, which installs what is built with, is removed",
+                                 "ci: ci/cuda-requirements.txt, which lists what is built with" + edit,
+                                 "ci: ci/packages.txt, which lists what is built with" + edit,
+                                 "ci: ci/common.sh, which CI runs" + edit, "ci: ci/new.py, which CI runs, is new",
+                                 "ci: .github/workflows/gate.yml, which CI runs" + edit));
+}
+
+// gemm/simd and gemm/simt, as golden/contracts.txt has them and as the modules say.
+class Contracts : public Trees {
+ protected:
+  Contracts() {
+    kernels[0].contract.promises = kernels[1].contract.promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART;
+    kernels[1].target = "cuda";
+    store("base", kernels);
+    store("change", kernels);
+  }
+  void store(const std::string& tree, const std::vector<KernelInfo>& all) const {
+    write_golden_file(folder / tree / "golden" / kContractsFile, to_golden_file(all));
+  }
+  std::vector<std::string> found(const std::vector<KernelInfo>& built) const {
+    std::vector<std::string> texts;
+    for (const Finding& finding : weakened_contracts(folder / "base", folder / "change", built)) {
+      EXPECT_EQ(finding.kind, "contract");
+      texts.push_back(finding.text);
+    }
+    return texts;
+  }
+  std::vector<KernelInfo> kernels{fake_kernel("gemm", "simd"), fake_kernel("gemm", "simt")};
+};
+
+const std::string kStale =
+    "golden/contracts.txt is not what the kernels say: 1 line added, 1 removed; build everything "
+    "and run 'assay golden update --contracts'";
+
+TEST_F(Contracts, AsTheBaseHasThemAreNoFinding) {
+  EXPECT_THAT(found(kernels), IsEmpty());
+  EXPECT_THAT(found({kernels[0]}), IsEmpty()) << "nobody compiled any for CUDA";
+}
+
+TEST_F(Contracts, APromiseWithdrawnIsOneWhateverTheChangesFileSays) {
+  const std::string withdrawn = "gemm/simd: promises: was same-run, same-restart, now same-run";
+  kernels[0].contract.promises = ASSAY_SAME_RUN;
+  EXPECT_THAT(found(kernels), ElementsAre(kStale, withdrawn));
+  store("change", kernels);
+  EXPECT_THAT(found(kernels), ElementsAre(withdrawn));
+}
+
+TEST_F(Contracts, ALineThatTheModulesDoNotBearOutIsOne) {
+  std::vector<KernelInfo> weaker = kernels;
+  weaker[0].contract.promises = 0;
+  store("change", weaker);  // what a later change would be compared with
+  EXPECT_THAT(found(kernels), ElementsAre(kStale));
+  write("change/golden/contracts.txt", "no golden\n");
+  EXPECT_THAT(found(kernels), ElementsAre(HasSubstr("contracts.txt:1: the first line must be")));
+}
+
+TEST_F(Contracts, OfATargetThatNobodyBuiltTheFileTells) {
+  std::vector<KernelInfo> weaker = kernels;
+  weaker[1].contract.may_fall_back = true;
+  store("change", weaker);
+  EXPECT_THAT(found({kernels[0]}), ElementsAre("gemm/simt: may_fall_back: was no, now yes"));
+}
+
+TEST_F(Contracts, AnotherTargetIsOne) {
+  kernels[0].target = "cuda";
+  store("change", kernels);
+  EXPECT_THAT(found(kernels), ElementsAre("gemm/simd: target: was cpu, now cuda"));
+}
+
+TEST_F(Contracts, ANewKernelIsNone) {
+  kernels.push_back(fake_kernel("gemm", "plain"));
+  store("change", kernels);
+  EXPECT_THAT(found(kernels), IsEmpty());
+  EXPECT_THAT(edited_files(folder / "base", folder / "change"), IsEmpty());
+}
+
+TEST_F(Contracts, WhatTheBaseDoesNotTellOfIsNotCompared) {
+  write("base/kernels/CMakeLists.txt", "assay_kernel(gemm simd.cpp)\nassay_kernel(gemm gone.cpp)\n");
+  store("base", {kernels[1]});
+  EXPECT_THAT(found(kernels), ElementsAre("gemm/simd: the base's golden/contracts.txt does not have it; not compared"));
+  fs::remove(folder / "base/golden/contracts.txt");
+  EXPECT_THAT(found(kernels), ElementsAre(HasSubstr("the base has no golden/contracts.txt")));
 }
 
 TEST_F(Trees, EditsToWhatJudgesAreFindings) {
@@ -288,6 +455,20 @@ TEST_F(Trees, BaseRefReadsTheCommittedTreeAndLeavesNothing) {
   EXPECT_THROW(BaseTree::ref(repository, "no-such-ref"), UsageError);
   EXPECT_THROW(BaseTree::ref(repository, "--output=/tmp/x"), UsageError);
   EXPECT_THROW(BaseTree::folder(folder / "nowhere"), UsageError);
+  // A change that has a folder of the name of its base.
+  git({"branch", "-q", "--force", "base"});
+  write("repo/base/ci/policy/policy.toml", "the change's own");
+  const fs::path here = fs::current_path();
+  fs::current_path(repository);
+  EXPECT_EQ(message_of([&] { BaseTree::named(repository, "base"); }),
+            "--base base: is a folder and a git ref; say ./base or refs/heads/base");
+  const auto policy_of = [&](const char* name) {
+    const BaseTree base = BaseTree::named(repository, name);
+    return content_of(base.path() / "ci/policy/policy.toml");
+  };
+  EXPECT_EQ(policy_of("./base"), "the change's own");
+  EXPECT_EQ(policy_of("refs/heads/base"), "committed");
+  fs::current_path(here);
 }
 
 TEST(Program, QuotedTextComesBackFromTheShell) {

@@ -264,6 +264,10 @@ TEST(RunJson, ComesBackEqualAndCarriesTheTables) {
   EXPECT_EQ(back.kernels.at(0).contract.owner, "someone");
   EXPECT_EQ(back.kernels.at(0).platform, "avx2-t2-0a1b2c3d");
   EXPECT_EQ(back.libraries.at(0).modules, (std::vector<std::string>{"gemm.so", "more.so"}));
+  EXPECT_EQ(back.judged_by, run.judged_by);
+  nlohmann::json older = to_json(run);
+  older.erase("judged_by");
+  EXPECT_TRUE(run_from_json(older).judged_by.empty());
   run.exit_code = 1;
   EXPECT_EQ(run_from_json(parse_json(text_of(run))).exit_code, 1);
   const nlohmann::json tables = to_json(run)["tables"];

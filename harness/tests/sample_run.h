@@ -31,7 +31,8 @@ inline Run sample_run() {
           .pin = {"avx2-t2-0a1b2c3d",
                   PinState::mismatched,
                   {"libm: pinned version 6 (build-id ab), found version 6 (build-id cd); install deb libc6 2.36-9"},
-                  {"cpu.microcode"}}};
+                  {"cpu.microcode"}},
+          .judged_by = {{"golden", "fedcba9876543210"}, {"policy", "0123456789abcdef"}}};
   run.kernels[0].contract.owner = "someone";
   return run;
 }
