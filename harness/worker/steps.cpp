@@ -105,13 +105,7 @@ Outputs Steps::launch(Trial& trial, Poison poison, Manner manner) {
 
 std::unique_ptr<Expectation> Steps::expect(const Trial& trial, uint64_t from) {
   const Stopwatch watch(sheet_.record, "oracle");
-  const int threads = court_.settings->threads;
-  std::unique_ptr<Expectation> expectation;
-  if (products_of(op_, case_) >= court_.settings->products_verified) {
-    std::string why_not;  // the oracle answers then, as it does for anything smaller
-    expectation = verified_product(*court_.laboratory, op_, case_, contract_, from, threads, trial.inputs(), why_not);
-  }
-  if (!expectation) expectation = court_.laboratory->expectation(op_, case_, from, threads, trial.inputs());
+  auto expectation = expectation_of(*court_.settings, *court_.laboratory, op_, case_, contract_, from, trial.inputs());
   knows_truth_ = expectation->add_to(truth_) && knows_truth_;
   return expectation;
 }
