@@ -182,6 +182,10 @@ class Runner {
       record.verdict = Verdict::unsupported;
       record.reason = refusal;
     }
+    excuse(kernel, record);
+  }
+
+  void excuse(const KernelInfo& kernel, Record& record) const {
     const auto brought = computing_libraries(job_.libraries, kernel.module.filename().string());
     apply_known_issues(job_.policy->known_issues, brought, job_.environment, job_.today, record);
   }
@@ -197,6 +201,8 @@ class Runner {
       reason = e.what();
       record.latency.clear();
     }
+    conclude(record);  // a launch that was timed may have failed a check
+    if (record.verdict != Verdict::pass) excuse(kernel, record);
     record.seconds["sample"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     if (record.latency.empty() && record.verdict == Verdict::pass) {
       record.verdict = Verdict::error;

@@ -105,7 +105,7 @@ int64_t sample_count(const SamplerOptions& options, double sample_seconds, doubl
 }
 
 SampleSet sample(const SamplerOptions& options, const std::function<void()>& launch,
-                 const std::function<void()>& before_each) {
+                 const std::function<void()>& before_each, const std::function<void()>& before_last) {
   const ClockFacts clock = measure_clock();
   const int64_t shortest = shortest_interval_ns(clock);
   SampleSet set{.quantum_ns = clock.quantum_ns, .empty_pair_ns = clock.empty_pair_ns};
@@ -159,6 +159,11 @@ SampleSet sample(const SamplerOptions& options, const std::function<void()>& lau
   if (thrown) std::rethrow_exception(thrown);
   if (taken != set.nanoseconds.size()) {
     throw Error("the benchmark driver ran " + std::to_string(taken) + " of " + std::to_string(count) + " iterations");
+  }
+  if (before_last) {
+    before_last();
+    if (before_each) before_each();
+    launch();
   }
   return set;
 }

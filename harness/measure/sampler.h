@@ -43,9 +43,12 @@ struct SampleSet {
 };
 
 // Runs `launch` (which returns when the work is done) and before every sample, outside the interval, `before_each`:
-// empty for warm, a cache flush for cold. What either throws comes out of here, and no sample with it.
+// empty for warm, a cache flush for cold. With `before_last` there is one launch more, right behind the samples and not
+// timed, after that was called: what it leaves can be looked at. What any of them throws comes out of here, and no
+// sample with it.
 SampleSet sample(const SamplerOptions& options, const std::function<void()>& launch,
-                 const std::function<void()>& before_each = nullptr);
+                 const std::function<void()>& before_each = nullptr,
+                 const std::function<void()>& before_last = nullptr);
 
 // CLOCK_MONOTONIC_RAW in nanoseconds.
 int64_t now_ns();

@@ -108,11 +108,12 @@ class GpuSampler {
     std::vector<int64_t> nanoseconds;
     std::vector<double> sm_mhz;
   };
-  Group take(int count, const std::function<void()>& launch) {
+  Group take(int count, const std::function<void()>& launch, const std::function<void()>& before_last = nullptr) {
     auto* const readings = static_cast<Reading*>(readings_.data());
     std::unique_ptr<HeldStream> held;
     if (can_hold_) held = std::make_unique<HeldStream>(device_);
     for (int i = 0; i < count; ++i) {
+      if (before_last && i + 1 == count) before_last();
       if (flushed_ != nullptr) flush();
       read_clock<<<1, 1, 0, stream_>>>(readings + 2 * i);
       before_[i].record(stream_);
@@ -126,7 +127,7 @@ class GpuSampler {
     device_.wait();
     if (!was_held) {  // the launch waits for its own work: the host's time lies between the events
       can_hold_ = false;
-      return take(count, launch);
+      return take(count, launch, before_last);
     }
     std::vector<Reading> read(2 * static_cast<size_t>(count));
     require(cudaMemcpy(read.data(), readings, read.size() * sizeof(Reading), cudaMemcpyDeviceToHost), "reading clocks");
@@ -175,7 +176,7 @@ ClockFacts measure_events(GpuSampler& sampler) {
 }  // namespace
 
 SampleSet sample_on_gpu(const SamplerOptions& options, WorkerDevice& device, const std::function<void()>& launch,
-                        Caches caches) {
+                        Caches caches, const std::function<void()>& before_last) {
   GpuSampler sampler(device, caches);
   const ClockFacts clock = measure_events(sampler);
   SampleSet set{.quantum_ns = clock.quantum_ns, .empty_pair_ns = clock.empty_pair_ns};
@@ -199,6 +200,7 @@ SampleSet sample_on_gpu(const SamplerOptions& options, WorkerDevice& device, con
     set.sm_mhz.insert(set.sm_mhz.end(), group.sm_mhz.begin(), group.sm_mhz.end());
   }
   set.involuntary_switches = involuntary_switches() - switches;
+  sampler.take(static_cast<int>(std::min<int64_t>(kGroup, count)), launch, before_last);
   set.coarse = !sampler.can_hold() || (!options.single && median(set.nanoseconds) < kShortestQuanta * clock.quantum_ns);
   return set;
 }

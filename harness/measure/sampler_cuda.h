@@ -14,8 +14,9 @@ namespace assay {
 
 enum class Caches { warm, cold };
 
-// `launch` queues on device.stream() and does not wait; what it throws comes out of here.
+// `launch` queues on device.stream() and does not wait; what it throws comes out of here. Last comes a group whose
+// times are not kept: `before_last` queues, in the same stream, what comes before its last launch.
 SampleSet sample_on_gpu(const SamplerOptions& options, WorkerDevice& device, const std::function<void()>& launch,
-                        Caches caches);
+                        Caches caches, const std::function<void()>& before_last);
 
 }  // namespace assay

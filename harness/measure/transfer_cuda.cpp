@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <utility>
 
 #include "core/error.h"
 #include "device/driver_cuda.h"
@@ -57,6 +58,26 @@ SampleSet sample_copies(const SamplerOptions& options, const std::vector<Address
   const auto host = page_locked(bytes);
   copy(buffers, host.get(), Direction::from_device);
   return sample(options, [&] { copy(buffers, host.get(), direction); });
+}
+
+std::function<void()> keep_on_device(std::vector<AddressRange> buffers, void* stream) {
+  size_t bytes = 0;
+  for (const AddressRange& buffer : buffers) bytes += buffer.bytes;
+  void* memory = nullptr;
+  if (bytes > 0) require(cudaMalloc(&memory, bytes), "cudaMalloc for what outputs hold before they are timed");
+  const std::shared_ptr<void> kept(memory, GiveBack());
+  const auto move = [kept, buffers = std::move(buffers), stream](bool back) {
+    auto* at = static_cast<std::byte*>(kept.get());
+    for (const AddressRange& buffer : buffers) {
+      auto* const there = const_cast<void*>(buffer.begin);
+      require(cudaMemcpyAsync(back ? there : at, back ? at : there, buffer.bytes, cudaMemcpyDeviceToDevice,
+                              static_cast<cudaStream_t>(stream)),
+              "keeping what outputs hold");
+      at += buffer.bytes;
+    }
+  };
+  move(false);
+  return [move] { move(true); };
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 // the host's clock, until the device is done. No CUDA header is needed to include this.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "measure/flush.h"
@@ -16,5 +17,9 @@ enum class Direction { to_device, from_device };
 
 // Copying all of the device's `buffers` to or from page-locked memory of the host. Their content stays as it is.
 SampleSet sample_copies(const SamplerOptions& options, const std::vector<AddressRange>& buffers, Direction direction);
+
+// Keeps what the device's `buffers` hold now, in other memory of the device. What is returned queues on `stream` (a
+// cudaStream_t) that they hold it again.
+std::function<void()> keep_on_device(std::vector<AddressRange> buffers, void* stream);
 
 }  // namespace assay

@@ -28,15 +28,18 @@ constexpr std::array kVerdictRows{
 };
 
 constexpr std::array kCheckRows{
-    CheckRow{"contract", Verdict::contract,
-             "claims within the op's caps; accepts what it claims, refuses what it does not"},
+    CheckRow{
+        "contract", Verdict::contract,
+        "claims within the op's caps; accepts what it claims, refuses what it does not; leaves rounding, flushing and "
+        "fault handlers as they were"},
     CheckRow{"launch", Verdict::crashed, "every launch returned, in time, without an error"},
     CheckRow{"fallback", Verdict::fallback,
              "the kernel itself did the work, or its contract allows the fallback it reports"},
     CheckRow{"unwritten", Verdict::memory, "every output byte was written (two poison patterns)"},
     CheckRow{"guards", Verdict::memory, "nothing outside the outputs and the workspace was written"},
     CheckRow{"inputs", Verdict::memory, "inputs are as they were"},
-    CheckRow{"growth", Verdict::memory, "launch neither allocates without bound nor leaves processes behind"},
+    CheckRow{"growth", Verdict::memory,
+             "launch neither keeps more memory or open files each time nor leaves processes behind"},
     CheckRow{"asynchronous", Verdict::contract,
              "launch only queues work on its stream: it neither waits, nor allocates, nor works elsewhere"},
     CheckRow{"sanitizer", Verdict::memory,

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/op.h"
 #include "record/verdict.h"
+#include "scratch.h"
 #include "worker/judge_client.h"
 
 namespace assay::bad {
@@ -72,6 +73,29 @@ inline void expect_verdict(JudgeClient& judge, const std::string& folder, const 
   EXPECT_NE(record.reason.find(row.reason), std::string::npos) << details(record);
   const Record good = check(judge, folder + "good", row.case_id);
   EXPECT_EQ(good.verdict, Verdict::pass) << details(good);
+}
+
+// The module passes where it is judged, has earned its row where it is timed, and has a latency only where it passes.
+inline void expect_verdict_when_timed(const JudgeSettings& settings, const std::string& folder, const Row& row) {
+  const Scratch scratch;
+  const OpRegistry ops = make_op_registry();
+  const Case c = ops.parse_case(row.case_id);
+  JudgeClient judge(settings);
+  const KernelInfo kernel = judge.load(module_named(folder + row.module)).at(0);
+  Record record = concluded(judge.check(kernel, c));
+  ASSERT_EQ(record.verdict, Verdict::pass) << details(record);
+  judge.sample(kernel, c, {.seconds_at_most = 0.1, .samples_folder = scratch.path}, record);
+  conclude(record);
+  EXPECT_EQ(word_of(record.verdict), word_of(row.verdict)) << details(record);
+  EXPECT_NE(record.reason.find(row.reason), std::string::npos) << details(record);
+  EXPECT_EQ(record.latency.empty(), row.verdict != Verdict::pass);
+
+  // In a process of the A/B gate, whose judge has checked nothing, only the oracle can tell.
+  JudgeClient other(settings);
+  const Timed timed = other.time(kernel, c, {.warm_samples = 20, .cold_samples = 20, .seconds_at_most = 0.1});
+  const bool is_within_bounds = row.verdict == Verdict::pass || row.verdict == Verdict::nondeterministic;
+  EXPECT_EQ(timed.failed.empty(), is_within_bounds) << timed.failed;
+  EXPECT_EQ(timed.metrics.contains("cold"), is_within_bounds);
 }
 
 }  // namespace assay::bad

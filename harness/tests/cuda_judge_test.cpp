@@ -27,6 +27,16 @@ INSTANTIATE_TEST_SUITE_P(All, BadCudaModule, ::testing::ValuesIn(bad::kCudaRows)
   return std::string(info.param.module) + "_" + std::to_string(info.index);
 });
 
+TEST(CudaJudge, WhatIsRightOnlyWhereItIsJudgedHasNoLatency) {
+  const JudgeSettings settings = bad::settings(Device::cuda, 4);
+  for (const bad::Row& row : {bad::Row{"good", Verdict::pass, ""},
+                              bad::Row{"timed_idle", Verdict::wrong, "accuracy: when it is timed (first_call): y[0]"},
+                              bad::Row{"timed_once", Verdict::wrong, "accuracy: when it is timed (warm): y[0]"}}) {
+    SCOPED_TRACE(row.module);
+    bad::expect_verdict_when_timed(settings, "cuda/", row);
+  }
+}
+
 // What breaks the rules of launch in several ways shows in each.
 TEST(CudaJudge, WaitingAllocatingAndStrayingLaunchesAreNotAsynchronous) {
   JudgeClient judge(bad::settings(Device::cuda, 4));

@@ -106,7 +106,7 @@ struct JudgeScript {
   std::map<std::string, bool> grows;  // kernel id -> on the device, also without company
   std::map<std::string, int> deaths;  // kernel id -> times it kills the judge
   std::map<std::string, int> deaths_in_sample;
-  std::set<std::string> no_latency;
+  std::set<std::string> no_latency, wrong_when_timed;
   std::set<std::string> misnamed, refused, internal_errors;
   std::vector<std::string> checked, sampled;
   std::vector<std::string> late_libraries;
@@ -195,6 +195,12 @@ class FakeJudge : public Judge {
     EXPECT_EQ(script_->at_work, 0) << id << " is timed while others are judged";
     script_->sampled.push_back(id);
     if (script_->deaths_in_sample[id]-- > 0) throw JudgeDied("signal 11");
+    if (script_->wrong_when_timed.contains(id)) {
+      for (CheckResult& result : record.checks) {
+        if (result.check == "accuracy") result = check_result("accuracy", Outcome::fail, "when it is timed");
+      }
+      return;
+    }
     if (!script_->no_latency.contains(id)) record.latency.push_back({.metric = "warm", .samples = 3, .p50_us = 5});
   }
 

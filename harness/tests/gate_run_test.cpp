@@ -209,6 +209,15 @@ TEST_F(GateRun, NoLatencyForATimedCaseIsAnError) {
   EXPECT_EQ(of(id).verdict, Verdict::error);
 }
 
+TEST_F(GateRun, AnAnswerThatIsWrongWhereItIsTimedIsWrong) {
+  const std::string id = "gemm/simd:m=64,n=1,dtype=f32";
+  script.wrong_when_timed.insert(id);
+  run({.timing = Timing::only}, bench_of("gemm:m=64,n=1,dtype=f32"));
+  EXPECT_EQ(of(id).verdict, Verdict::wrong);
+  EXPECT_EQ(of(id).reason, "accuracy: when it is timed");
+  EXPECT_TRUE(of(id).latency.empty());
+}
+
 TEST_F(GateRun, AJudgeThatDiesWhileTimingIsReplacedToo) {
   const std::string id = "gemm/simd:m=64,n=1,dtype=f32";
   script.deaths_in_sample[id] = 1;

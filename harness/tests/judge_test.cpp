@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <future>
+#include <iostream>
 #include <set>
 #include <span>
 
@@ -42,6 +47,7 @@ constexpr Row kRows[] = {
     Row{"good", Verdict::pass, "", kZeros},
     Row{"good", Verdict::pass, "", kNaN},
     Row{"garbage_on_stdout", Verdict::pass, ""},
+    Row{"look_into_others", Verdict::pass, ""},
     Row{"segfault", Verdict::crashed, "SIGSEGV"},
     Row{"abort", Verdict::crashed, "SIGABRT"},
     Row{"exit_zero", Verdict::crashed, "exited with status 0"},
@@ -60,6 +66,8 @@ constexpr Row kRows[] = {
     Row{"scribble_input", Verdict::memory, "inputs"},
     Row{"allocate_without_bound", Verdict::memory, "256 MiB"},
     Row{"leak", Verdict::memory, "heap grew"},
+    Row{"leak_mapped", Verdict::memory, "growth: over 18 launches"},
+    Row{"leak_files", Verdict::memory, "open files by 18"},
     Row{"leave_process", Verdict::memory, "growth: left processes behind"},
     Row{"keep_pointer", Verdict::memory, "wrote"},
     Row{"plan_keeps_pointers", Verdict::memory, "where an earlier launch had its buffers"},
@@ -98,6 +106,10 @@ constexpr Row kRows[] = {
         "contract: this plan's contract takes back what the kernel's says: same-run, same-threads, same-alignment"},
     Row{"create_fails", Verdict::contract, "refuses it: the library did not start"},
     Row{"not_available", Verdict::unsupported, "not available on this machine: needs a quantum computer"},
+    Row{"leave_rounding", Verdict::contract,
+        "contract: launch leaves changed: flushing to zero, taking subnormals for zero, rounding"},
+    Row{"prepare_rounds_up", Verdict::contract, "contract: prepare leaves changed: rounding"},
+    Row{"handle_faults", Verdict::contract, "contract: launch leaves changed: who handles SIGSEGV"},
     Row{"claim_too_much", Verdict::contract, "the op does not allow this contract"},
     Row{"accept_unclaimed", Verdict::contract, "accepts what it does not claim"},
     Row{"misspelt_domain", Verdict::contract, "the domain says 'fp32', which is no dtype"},
@@ -149,6 +161,24 @@ std::string text_of(const Elsewhere& other) {
   const std::string all = content_of(std::string(ASSAY_SOURCE_DIR "/harness/tests/") + other.file);
   const size_t begin = all.find(", " + std::string(other.test) + ") {\n");
   return begin == all.npos ? "" : all.substr(begin, all.find("\n}\n", begin) - begin);
+}
+
+// A user's processes are protected by other means than root's.
+TEST(Judge, NobodysWorkerMayLookIntoJudgeOrCoordinatorEither) {
+  if (::getuid() != 0) GTEST_SKIP() << "is another user already: see BadModule of look_into_others";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr int kNobody = 65534;
+    if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(2);
+    ::prctl(PR_SET_DUMPABLE, 1);  // as a program that its user has started
+    JudgeClient judge(settings());
+    const Record record = bad::check(judge, "look_into_others", kNormal);
+    if (record.verdict != Verdict::pass) std::cerr << details(record);
+    ::_exit(record.verdict == Verdict::pass ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Checks, EachFailsForSomeModule) {
@@ -239,6 +269,39 @@ TEST(Judge, WhatFailsWhenItIsPreparedIsToldWhenItIsTimed) {
   EXPECT_NO_THROW(judge.prepare(kernel, c));
   EXPECT_THAT(judge.time(kernel, c, {}).failed, HasSubstr("SIGABRT"));
 }
+
+std::set<std::string> names_in(const std::string& environment) {
+  std::ifstream in(environment, std::ios::binary);
+  std::set<std::string> names;
+  for (std::string entry; std::getline(in, entry, '\0');) names.insert(entry.substr(0, entry.find('=')));
+  return names;
+}
+
+TEST(Judge, AWorkerIsNotToldByANameInItsEnvironmentThatItTimes) {
+  JudgeClient judge(settings());
+  const KernelInfo kernel = judge.load(module_named("good")).at(0);  // in a worker that judges
+  judge.prepare(kernel, make_op_registry().parse_case(kNormal));
+  std::vector<pid_t> workers = stray_processes(judge.pid(), own_children());
+  ASSERT_THAT(workers, SizeIs(2));
+  const auto names = [&](size_t i) { return names_in("/proc/" + std::to_string(workers[i]) + "/environ"); };
+  EXPECT_THAT(names(0), IsSupersetOf({"GOMP_SPINCOUNT", "LD_LIBRARY_PATH"}));
+  EXPECT_EQ(names(0), names(1));
+}
+
+class TimedModule : public ::testing::TestWithParam<Row> {};
+
+TEST_P(TimedModule, ThatIsRightOnlyWhereItIsJudgedHasNoLatency) {
+  bad::expect_verdict_when_timed(settings(), "", GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TimedModule,
+    ::testing::Values(Row{"good", Verdict::pass, ""},
+                      Row{"timed_idle", Verdict::wrong, "accuracy: when it is timed (first_call): y[0]"},
+                      Row{"timed_once", Verdict::wrong, "accuracy: when it is timed (warm): y[0]"},
+                      Row{"timed_negates", Verdict::nondeterministic, "same-restart: when it is timed", kZeros},
+                      Row{"timed_stray", Verdict::memory, "guards: when it is timed (first_call)"}),
+    [](const auto& info) { return std::string(info.param.module); });
 
 TEST(Judge, ALibraryThatIsReplacedDuringARunIsAnother) {
   const Scratch scratch;

@@ -11,6 +11,7 @@
 namespace assay {
 namespace {
 
+constexpr std::array kFaults{SIGSEGV, SIGBUS};
 constexpr size_t kMostBuffers = 64;
 constexpr uint64_t kNear = uint64_t{1} << 20;  // a hole's width
 
@@ -71,11 +72,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   ::raise(number);
 }
 
-}  // namespace
-
-void report_faults(int socket, MappedBuffer range) {
-  watched.socket = socket;
-  watched.range = range;
+void install() {
   static std::array<char, 64 << 10> stack;  // a kernel that overflows its stack has none left for the handler
   stack_t alternate{};
   alternate.ss_sp = stack.data();
@@ -84,7 +81,27 @@ void report_faults(int socket, MappedBuffer range) {
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (const int number : {SIGSEGV, SIGBUS}) ::sigaction(number, &action, nullptr);
+  for (const int number : kFaults) ::sigaction(number, &action, nullptr);
+}
+
+}  // namespace
+
+void report_faults(int socket, MappedBuffer range) {
+  watched.socket = socket;
+  watched.range = range;
+  install();
+}
+
+bool take_back_faults() {
+  if (watched.socket < 0) return false;  // not reported yet
+  bool is_others = false;
+  for (const int number : kFaults) {
+    struct sigaction action {};
+    ::sigaction(number, nullptr, &action);
+    is_others = is_others || action.sa_sigaction != on_fault || (action.sa_flags & SA_ONSTACK) == 0;
+  }
+  if (is_others) install();
+  return is_others;
 }
 
 void watch_buffers(const std::vector<MappedBuffer>& buffers) {

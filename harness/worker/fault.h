@@ -17,6 +17,9 @@ struct MappedBuffer {
 // process dies of them as usual. d > 0: bytes beyond the end (1 is the first); d < 0: bytes before the start (-1 is the
 // last). Near no buffer but inside `range`, which holds all that any launch was given, is region -2; anywhere else -1.
 void report_faults(int socket, MappedBuffer range);
+// Whether somebody else handles those signals by now, so that an access to memory that is not there would not be told.
+// They are reported again from here on.
+bool take_back_faults();
 void watch_buffers(const std::vector<MappedBuffer>& buffers);
 
 }  // namespace assay

@@ -26,6 +26,7 @@
 #include "worker/laboratory.h"
 #include "worker/sanitized.h"
 #include "worker/screening.h"
+#include "worker/timed_answer.h"
 #include "worker/timing.h"
 #include "worker/trial.h"
 
@@ -35,13 +36,22 @@ namespace {
 using nlohmann::json;
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+// Both have the same names: which of them it is in is not for a kernel to know.
+//
 // Correctness workers take turns on few cores: threads that wait must not spin.
-Environment correctness_environment() { return {{"OMP_WAIT_POLICY", "passive"}, {"OMP_DYNAMIC", "false"}}; }
+Environment correctness_environment() {
+  return {{"OMP_WAIT_POLICY", "passive"},
+          {"OMP_PROC_BIND", "false"},
+          {"OMP_DYNAMIC", "false"},
+          {"GOMP_SPINCOUNT", "0"},
+          {"OPENBLAS_THREAD_TIMEOUT", "20"}};
+}
 // What times looks for the next launch's work without sleeping, but not for the 10 ms and more that libgomp and
 // OpenBLAS would by themselves: the next process's turn waits for that (worker/timing.cpp). 30000 pauses, 2^20 cycles:
-// below 1 ms.
+// below 1 ms. libgomp waits by its spin count, whatever the policy.
 Environment timing_environment() {
-  return {{"OMP_PROC_BIND", "close"},
+  return {{"OMP_WAIT_POLICY", "passive"},
+          {"OMP_PROC_BIND", "close"},
           {"OMP_DYNAMIC", "false"},
           {"GOMP_SPINCOUNT", "30000"},
           {"OPENBLAS_THREAD_TIMEOUT", "20"}};
@@ -196,6 +206,7 @@ class Judge {
     Record record = settings_.sanitizer ? examine_sanitized(court, correctness_environment(), info, op, c)
                                         : examine(court, info, op, c);
     record.late_libraries = late_libraries();
+    checked_ = {info.module.string(), record.kernel_id, record.output_hash};
     return {{"record", to_json(record)}};
   }
 
@@ -281,16 +292,17 @@ class Judge {
     const Op& op = ops_.named(info.op);
     Trial trial(timing_, memory(), laboratory(op, c), info, op, c, setting);
     if (!trial.refusal().empty()) throw Error("a case that passed is now refused: " + trial.refusal());
-    trial.map();
-    trial.fill(static_cast<uint64_t>(c.integer("seed")));
-    const json answer = trial.time({{"label", c.kernel_id(info.name)},
-                                    {"warm", message.at("warm")},
-                                    {"cold", message.at("cold")},
-                                    {"around", true},
-                                    {"seconds", message.at("seconds")},
-                                    {"turns", 1},
-                                    {"single", json::array()}});
     Record timed;
+    json answer;
+    try {
+      answer = timed_metrics(trial, info, op, c, message, true);
+    } catch (const WrongWhenTimed& wrong) {
+      timed.checks.push_back(wrong.result);
+      return {{"record", to_json(timed)}};
+    } catch (const ContractBroken& broken) {
+      timed.checks.push_back(check_result("contract", Outcome::fail, broken.what()));
+      return {{"record", to_json(timed)}};
+    }
     const auto keep = [&](const char* metric, const SampleSet& samples) {
       const std::string file = samples_file_name(c.kernel_id(info.name), metric);
       write_samples(folder / std::filesystem::path(file).filename(), c.kernel_id(info.name), metric, samples);
@@ -321,15 +333,7 @@ class Judge {
       Trial trial(timing_, memory(), laboratory(op, c), info, op, c, setting);
       if (!trial.refusal().empty()) return {{"refused", trial.refusal()}};
       if (only_prepares) return json::object();
-      trial.map();
-      trial.fill(static_cast<uint64_t>(c.integer("seed")));
-      json metrics = trial.time({{"label", c.kernel_id(info.name)},
-                                 {"warm", message.at("warm")},
-                                 {"cold", message.at("cold")},
-                                 {"around", false},
-                                 {"seconds", message.at("seconds")},
-                                 {"turns", message.at("turns")},
-                                 {"single", message.at("single")}});
+      json metrics = timed_metrics(trial, info, op, c, message, false);
       SampleSet prepare;
       prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
       metrics["prepare"] = sample_set_to_json(prepare);
@@ -340,7 +344,49 @@ class Judge {
       return {{"failed", failed.what()}};
     } catch (const ContractBroken& broken) {
       return {{"failed", broken.what()}};
+    } catch (const WrongWhenTimed& wrong) {
+      return {{"failed", wrong.what()}};
     }
+  }
+
+  // The metrics that were asked for, and with `around` those of what a caller pays. Each metric's last launch is looked
+  // at: throws WrongWhenTimed.
+  json timed_metrics(Trial& trial, const KernelInfo& info, const Op& op, const Case& c, const json& asked,
+                     bool around) {
+    trial.map();
+    trial.fill(static_cast<uint64_t>(c.integer("seed")));
+    const std::string id = c.kernel_id(info.name);
+    const std::set<std::string> single = asked.value("single", std::set<std::string>{});
+    const std::optional<uint64_t> promised = promised_hash(trial, info, c);
+    const int64_t of_around = around && has_streams(settings_.device) ? asked.at("cold").get<int64_t>() : 0;
+    json metrics = json::object();
+    for (const auto& [metric, samples] : {std::pair<std::string, int64_t>{"first_call", 1},
+                                          {"warm", asked.at("warm")},
+                                          {"cold", asked.at("cold")},
+                                          {"around", of_around}}) {
+      if (samples == 0) continue;
+      Outputs left;
+      metrics.update(trial.time({{"label", id},
+                                 {"metric", metric},
+                                 {"samples", samples},
+                                 {"seconds", asked.at("seconds")},
+                                 {"turns", asked.value("turns", 1)},
+                                 {"single", single.contains(metric)}},
+                                left));
+      timed_answers_[info.module.string() + "\n" + id].check(settings_, laboratory(op, c), op, c, trial, left, metric,
+                                                             promised);
+    }
+    return metrics;
+  }
+
+  // Of the bytes that a launch of this case must give in another process too: where that is promised, and the case was
+  // checked last, with its buffers placed as they are here and all of its parts in one.
+  std::optional<uint64_t> promised_hash(const Trial& trial, const KernelInfo& info, const Case& c) const {
+    const auto& [module, id, hash] = checked_;
+    const bool is_checked = module == info.module.string() && id == c.kernel_id(info.name) && !hash.empty();
+    const bool is_alike = c.word("place") != "start" && !is_sweep(trial.tensors());
+    if (!is_checked || !is_alike || !trial.contract().promised(ASSAY_SAME_RESTART)) return std::nullopt;
+    return std::stoull(hash, nullptr, 16);
   }
 
   json sentinel() {
@@ -435,6 +481,8 @@ class Judge {
   std::string module_;                          // the correctness workers are for
   std::map<std::string, std::string> modules_;  // paths by file name
   std::map<std::string, KernelInfo> kernels_;
+  std::tuple<std::string, std::string, std::string> checked_;  // last: module, kernel id, hash of the outputs
+  std::map<std::string, TimedAnswer> timed_answers_;           // by module and kernel id
   std::map<std::tuple<std::string, dev_t, ino_t, time_t, long>, std::string> builds_;  // by path and file there
   std::map<std::pair<std::string, std::string>, LoadedLibrary> libraries_;             // by path and build
   std::map<std::string, std::set<std::string>> brought_;  // by module: what it mapped when it was first loaded

@@ -31,6 +31,8 @@ struct JudgeClient::Impl {
       : others(own_children()),
         mark(fmt::format("{}-{}", fmt::ptr(this), std::chrono::steady_clock::now().time_since_epoch().count())) {
     adopt_orphans();
+    close_to_others();  // from the first judge on: what starts none keeps its core dumps and can be debugged by its
+                        // user
     process.emplace(ProcessSettings{.program = settings.judge_program.string(),
                                     .arguments = {std::to_string(::getpid()), std::string(kMark) + "=" + mark},
                                     .environment = {{kMark, mark}},
@@ -149,7 +151,13 @@ void JudgeClient::sample(const KernelInfo& kernel, const Case& c, const SamplePl
   message["cold"] = plan.cold_samples;
   message["seconds"] = plan.seconds_at_most;
   message["samples_folder"] = plan.samples_folder.string();
-  record.latency = record_from_json(impl_->ask(message).at("record")).latency;
+  const Record timed = record_from_json(impl_->ask(message).at("record"));
+  record.latency = timed.latency;
+  for (const CheckResult& failed : timed.checks) {
+    for (CheckResult& result : record.checks) {
+      if (result.check == failed.check) result = failed;
+    }
+  }
 }
 
 void JudgeClient::prepare(const KernelInfo& kernel, const Case& c) {

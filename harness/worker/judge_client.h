@@ -134,7 +134,8 @@ class JudgeClient {
   // that a dispatcher chose. Throws Error when there is no plan: it is refused, or making it fails.
   Contract plan_contract(const KernelInfo& kernel, const Case& c);
 
-  // Latency of a case whose record passed: fills `record.latency`. Never called for one that did not.
+  // Latency of a case whose record passed: fills `record.latency`. Never called for one that did not. Where launches
+  // that were timed gave another answer there is none, and a check of the record fails.
   void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record);
 
   // Latency for the comparison of two arms, in one timing process as long as this judge lives: the module is loaded

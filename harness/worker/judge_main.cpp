@@ -1,7 +1,6 @@
 // assay-judge PARENT MARK: judges kernels for the coordinator that started it. Not for the command line.
 #include <fcntl.h>
 #include <malloc.h>
-#include <sys/prctl.h>
 
 #include <cstdio>
 #include <optional>
@@ -21,7 +20,7 @@ int main(int argc, char** argv) {
   // time.
   ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
-  ::prctl(PR_SET_DUMPABLE, 0);  // a worker cannot trace the judge or read its memory
+  assay::close_to_others();  // a worker cannot trace the judge or read its memory
   ::fcntl(assay::kChannelDescriptor, F_SETFD, FD_CLOEXEC);
   const assay::OpRegistry ops = assay::make_op_registry();
   assay::serve_judge(assay::kChannelDescriptor, ops);

@@ -1,4 +1,4 @@
-// Whether repeated launches keep memory: on the heap, in the process, of the device.
+// Whether repeated launches keep memory, on the heap, in the process, of the device, or files.
 #pragma once
 
 #include <sys/types.h>
@@ -10,6 +10,20 @@
 #include "worker/trial.h"
 
 namespace assay {
+
+// Something that launches should leave as it was, looked at after each.
+class Gauge {
+ public:
+  explicit Gauge(int64_t before = 0) : before_(before), last_(before) {}
+  void add(int64_t now);
+  int64_t grown() const { return last_ - before_; }
+  // It is more than before, and became more at most of the launches: what grows by steps, or once, is no leak.
+  bool grows_steadily() const { return grown() > 0 && growing_ > launches_ / 2; }
+
+ private:
+  int64_t before_, last_;
+  int64_t launches_ = 0, growing_ = 0;
+};
 
 class MemoryGrowth {
  public:
@@ -32,8 +46,8 @@ class MemoryGrowth {
   pid_t worker_;
   int64_t resident_at_start_;
   std::vector<int64_t> on_device_;  // of each launch
-  int64_t heap_at_start_ = 0, heap_ = 0;
-  size_t growing_ = 0, allocating_ = 0;  // launches
+  Gauge heap_, mapped_, resident_, files_;
+  size_t allocating_ = 0;  // launches
   bool counted_ = true;
 };
 

@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "device/layout.h"
 
 extern char** environ;
 
@@ -52,14 +55,29 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
+// Root may look into any process, into one that close_to_others() too, by a capability that this process and all that
+// come of it have no more. Where there is none to lose, the calls fail, and nothing is lost.
+void look_into_no_process() {
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
+  if (::syscall(SYS_capget, &header, sets) != 0) return;
+  __user_cap_data_struct& set = sets[CAP_TO_INDEX(CAP_SYS_PTRACE)];
+  for (__u32* bits : {&set.effective, &set.permitted, &set.inheritable}) *bits &= ~CAP_TO_MASK(CAP_SYS_PTRACE);
+  ::syscall(SYS_capset, &header, sets);  // the ambient set loses what the others do not have
+}
+
 // Between fork and exec: async-signal-safe calls only.
-[[noreturn]] void become(char* const* argv, char* const* envp, int channel, int output, pid_t parent) {
+[[noreturn]] void become(char* const* argv, char* const* envp, int channel, int output, pid_t parent,
+                         bool hosts_kernels) {
   ::setpgid(0, 0);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);  // what the parent's threads block, the child need not
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
+  if (hosts_kernels) look_into_no_process();
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
@@ -99,13 +117,31 @@ std::optional<std::string> value_in(const std::string& file, std::string_view na
   return any ? std::optional<std::string>("") : std::nullopt;
 }
 
+struct MemoryPages {
+  uint64_t total = 0, resident = 0, shared = 0;
+};
+MemoryPages memory_pages(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/statm");
+  MemoryPages pages;
+  in >> pages.total >> pages.resident >> pages.shared;
+  return in ? pages : MemoryPages{};
+}
+
 }  // namespace
 
 uint64_t own_memory(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/statm");
-  uint64_t total = 0, resident = 0, shared = 0;
-  in >> total >> resident >> shared;
-  return in ? (resident - std::min(shared, resident)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+  const MemoryPages pages = memory_pages(pid);
+  return (pages.resident - std::min(pages.shared, pages.resident)) * page_size();
+}
+
+uint64_t mapped_memory(pid_t pid) { return memory_pages(pid).total * page_size(); }
+
+int64_t open_files(pid_t pid) {
+  std::error_code error;
+  int64_t files = 0;
+  std::filesystem::directory_iterator file("/proc/" + std::to_string(pid) + "/fd", error);
+  for (; !error && file != std::filesystem::directory_iterator(); file.increment(error)) ++files;
+  return files;
 }
 
 std::vector<pid_t> stray_processes(pid_t of_process, const std::vector<pid_t>& expected) {
@@ -165,6 +201,8 @@ void end_children(const std::function<bool(pid_t)>& is_spared) {
   }
 }
 
+void close_to_others() { ::prctl(PR_SET_DUMPABLE, 0); }
+
 void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 std::optional<pid_t> process_id_of(std::string_view text) {
@@ -209,7 +247,7 @@ Process::Process(const ProcessSettings& settings) {
   pid_ = ASSAY_SYSTEM(::fork());
   if (pid_ == 0) {
     const int out = settings.capture_output ? output[1] : STDERR_FILENO;
-    become(argv.data(), envp.data(), sockets.theirs, out, parent);
+    become(argv.data(), envp.data(), sockets.theirs, out, parent, settings.hosts_kernels);
   }
   ::setpgid(pid_, pid_);
   ::close(sockets.theirs);

@@ -35,6 +35,7 @@ struct ProcessSettings {
   std::string program;
   std::vector<std::string> arguments;                            // after the program's name
   std::vector<std::pair<std::string, std::string>> environment;  // added to this process's own
+  bool hosts_kernels = false;  // it may not look into other processes, and gains no privileges
   bool capture_output = true;  // false: the child shares this process's stderr, and its stdout goes there too
 };
 
@@ -79,6 +80,10 @@ class Process {
 
 // Resident bytes of a process that are its own, not shared with anyone; 0 when unreadable.
 uint64_t own_memory(pid_t pid);
+// Bytes of addresses that a process has mapped, resident or not; 0 when unreadable.
+uint64_t mapped_memory(pid_t pid);
+// Descriptors that a process has open; 0 when unreadable.
+int64_t open_files(pid_t pid);
 
 // Children of this process (adopted orphans included) and of `of_process`, that are not in `expected`.
 std::vector<pid_t> stray_processes(pid_t of_process, const std::vector<pid_t>& expected);
@@ -97,6 +102,10 @@ bool is_before_or_after_its_work(pid_t pid);
 // that may not be traced is all that others than root can read; empty: nothing, or not to be known. Of one that has
 // just become its program both come a moment later, and are waited for.
 std::string given_variable(pid_t pid, std::string_view name);
+
+// Nobody but root and what traces it already may look into this process from now on; nor has it core dumps. Root's
+// workers cannot either: ProcessSettings::hosts_kernels.
+void close_to_others();
 
 // What orphaned processes below this one come to is this one: nothing that a kernel starts is lost from sight.
 void adopt_orphans();

@@ -109,15 +109,7 @@ std::unique_ptr<Expectation> Steps::expect(const Trial& trial, uint64_t from) {
 
 std::unique_ptr<Expectation> Steps::expect_beside(const Trial& trial, const Case& c, uint64_t from) {
   const Stopwatch watch(sheet_.record, "oracle");
-  const int threads = court_.settings->threads;
-  if (products_of(op_, c) >= court_.settings->products_verified) {
-    std::string why_not;  // the oracle answers then, as it does for anything smaller
-    if (auto verified =
-            verified_product(*court_.laboratory, op_, c, trial.contract(), from, threads, trial.inputs(), why_not)) {
-      return verified;
-    }
-  }
-  return court_.laboratory->expectation(op_, c, from, threads, trial.inputs());
+  return expectation_of(*court_.settings, *court_.laboratory, op_, c, trial.contract(), from, trial.inputs());
 }
 
 std::unique_ptr<Expectation> Steps::expect_changed(const Trial& trial) {

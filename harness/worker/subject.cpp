@@ -44,7 +44,10 @@ ProcessSettings Subject::process_settings() const {
   }
   command.push_back(settings_->worker_program.string());
   command.push_back(std::to_string(tool_.program.empty() ? ::getpid() : kParentIsATool));
-  return {.program = command.front(), .arguments = {command.begin() + 1, command.end()}, .environment = environment_};
+  return {.program = command.front(),
+          .arguments = {command.begin() + 1, command.end()},
+          .environment = environment_,
+          .hosts_kernels = true};
 }
 
 void Subject::start() {

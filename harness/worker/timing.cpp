@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "measure/sampler_cuda.h"
 #include "measure/summary.h"
@@ -18,24 +19,35 @@ using nlohmann::json;
 
 namespace {
 
-bool is_wanted(const json& message, const char* metric) { return message.at(metric).get<int64_t>() > 0; }
-
-SamplerOptions options_for(const json& message, const char* metric) {
+SamplerOptions options_for(const json& message) {
   SamplerOptions options;
-  options.name = message.at("label").get<std::string>() + " " + metric;
+  options.name = message.at("label").get<std::string>() + " " + message.at("metric").get<std::string>();
   const int64_t turns = message.at("turns");
   const auto share = [&](int64_t count) { return (count + turns - 1) / turns; };
   options.budget_seconds = message.at("seconds").get<double>() / static_cast<double>(turns);
   options.warm_up_seconds /= static_cast<double>(turns);
-  const json& single = message.at("single");
-  options.single = std::find(single.begin(), single.end(), metric) != single.end();
+  options.single = message.at("single");
   // The first one finds what others left in the caches.
   options.warm_up_launches = std::max<int64_t>(2, share(options.warm_up_launches));
-  const int64_t most = share(message.at(metric));
+  const int64_t most = share(message.at("samples"));
   for (int64_t* count : {&options.below_50us, &options.below_500us, &options.longer, &options.least}) {
     *count = std::min(share(*count), most);
   }
   return options;
+}
+
+// Keeps what the buffers hold now. What is returned has them hold it again.
+std::function<void()> keep_on_host(const std::vector<AddressRange>& buffers) {
+  std::vector<std::vector<std::byte>> kept;
+  for (const AddressRange& buffer : buffers) {
+    const auto* bytes = static_cast<const std::byte*>(buffer.begin);
+    kept.emplace_back(bytes, bytes + buffer.bytes);
+  }
+  return [buffers, kept = std::move(kept)] {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      std::copy(kept[i].begin(), kept[i].end(), static_cast<std::byte*>(const_cast<void*>(buffers[i].begin)));
+    }
+  };
 }
 
 // Whether another thread of this process computes, or would if it were given a processor.
@@ -103,25 +115,31 @@ SampleSet sample_dispatch(const SamplerOptions& options, WorkerDevice& device, c
   return set;
 }
 
-json time_on_streams(const json& message, WorkerDevice& device, const Buffers& buffers,
-                     const std::function<void()>& launch) {
-  json metrics = json::object();
-  for (const auto& [metric, caches] : {std::pair{"warm", Caches::warm}, {"cold", Caches::cold}}) {
-    if (!is_wanted(message, metric)) continue;
-    metrics[metric] = sample_set_to_json(sample_on_gpu(options_for(message, metric), device, launch, caches));
-  }
-  if (!message.at("around")) return metrics;
-  metrics["dispatch"] = sample_set_to_json(sample_dispatch(options_for(message, "cold"), device, launch));
-  SamplerOptions around = options_for(message, "cold");
-  around.budget_seconds /= 4;  // three metrics that say more of the machine than of the kernel
+json time_around(const json& message, WorkerDevice& device, const Buffers& buffers, const std::function<void()>& launch,
+                 const std::function<void()>& arm) {
+  SamplerOptions options = options_for(message);
+  json metrics{{"dispatch", sample_set_to_json(sample_dispatch(options, device, launch))}};
+  arm();
+  launch();
+  device.wait();
+  options.budget_seconds /= 4;  // three metrics that say more of the machine than of the kernel
   if (buffers.workspace > 0) {
-    metrics["allocate_workspace"] = sample_set_to_json(sample_allocation(around, buffers.workspace));
+    metrics["allocate_workspace"] = sample_set_to_json(sample_allocation(options, buffers.workspace));
   }
   for (const auto& [metric, moved, direction] : {std::tuple{"copy_in", &buffers.inputs, Direction::to_device},
                                                  {"copy_out", &buffers.outputs, Direction::from_device}}) {
-    if (!moved->empty()) metrics[metric] = sample_set_to_json(sample_copies(around, *moved, direction));
+    if (!moved->empty()) metrics[metric] = sample_set_to_json(sample_copies(options, *moved, direction));
   }
   return metrics;
+}
+
+json time_on_stream(const json& message, WorkerDevice& device, const Buffers& buffers,
+                    const std::function<void()>& launch) {
+  const std::string metric = message.at("metric");
+  const std::function<void()> arm = keep_on_device(buffers.armed, device.stream());
+  if (metric == "around") return time_around(message, device, buffers, launch, arm);
+  const Caches caches = metric == "warm" ? Caches::warm : Caches::cold;
+  return {{metric, sample_set_to_json(sample_on_gpu(options_for(message), device, launch, caches, arm))}};
 }
 
 }  // namespace
@@ -129,30 +147,29 @@ json time_on_streams(const json& message, WorkerDevice& device, const Buffers& b
 
 json time_launches(const json& message, WorkerDevice& device, const Buffers& buffers,
                    const std::function<void()>& launch) {
+  const std::string metric = message.at("metric");
   const auto launch_and_wait = [&] {
     launch();
     device.wait();
   };
-  SampleSet first;
-  const int64_t start = now_ns();
-  launch_and_wait();
-  first.nanoseconds = {now_ns() - start};
   json metrics = json::object();
-  if (device.stream() == nullptr) {
-    if (is_wanted(message, "warm")) {
-      metrics["warm"] = sample_set_to_json(sample(options_for(message, "warm"), launch_and_wait));
-    }
-    if (is_wanted(message, "cold")) {
-      const auto flush = [&] { flush_from_caches(buffers.all); };
-      metrics["cold"] = sample_set_to_json(sample(options_for(message, "cold"), launch_and_wait, flush));
-    }
-    wait_for_own_threads();
+  if (metric == "first_call") {
+    SampleSet first;
+    const int64_t start = now_ns();
+    launch_and_wait();
+    first.nanoseconds = {now_ns() - start};
+    metrics[metric] = sample_set_to_json(first);
 #ifdef ASSAY_CUDA
-  } else {
-    metrics = time_on_streams(message, device, buffers, launch);
+  } else if (device.stream() != nullptr) {
+    metrics = time_on_stream(message, device, buffers, launch);
 #endif
+  } else {
+    const auto flush = [&] { flush_from_caches(buffers.all); };
+    const std::function<void()> before_each = metric == "cold" ? flush : std::function<void()>();
+    metrics[metric] =
+        sample_set_to_json(sample(options_for(message), launch_and_wait, before_each, keep_on_host(buffers.armed)));
   }
-  metrics["first_call"] = sample_set_to_json(first);
+  if (device.stream() == nullptr) wait_for_own_threads();
   return metrics;
 }
 

@@ -13,17 +13,19 @@
 
 namespace assay {
 
-// Where a launch finds its tensors; one that is read and written is both.
+// Where a launch finds its tensors; one that is read and written is both. `armed` is what must hold, for a launch to be
+// a right one and to be seen as one, what it holds now.
 struct Buffers {
-  std::vector<AddressRange> all, inputs, outputs;
+  std::vector<AddressRange> all, inputs, outputs, armed;
   size_t workspace = 0;  // bytes
 };
 
-// `message` carries "warm" and "cold" (samples wanted at most; 0: that metric is not), "around" (whether the metrics of
-// what a caller pays are), "seconds" (budget of each), "turns" (that share samples, seconds and warm-up: this is one of
-// them), "single" (the metrics of which each sample is of one launch, however short) and "label". The answer holds one
-// object a metric, as sample_set_to_json writes it. `launch` need not wait for what it queues. Returns once the other
-// threads of a process that launches on the CPU are at rest, or after 100 ms.
+// `message` carries "metric" (first_call, warm, cold, or, where launches are queued, around: those of what a caller
+// pays), "samples" (wanted at most), "seconds" (budget), "turns" (that share samples, seconds and warm-up: this is one
+// of them), "single" (whether each sample is of one launch, however short) and "label". The answer holds one object a
+// metric, as sample_set_to_json writes it. The last launch, which is not timed unless it is the only one, finds `armed`
+// as it was before the first, so that one that skips its work leaves no right answer. `launch` need not wait for what
+// it queues. Returns once the other threads of a process that launches on the CPU are at rest, or after 100 ms.
 nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, const Buffers& buffers,
                              const std::function<void()>& launch);
 

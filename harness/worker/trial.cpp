@@ -63,6 +63,12 @@ json planning(const KernelInfo& kernel, const Case& c, const std::vector<TensorS
           {"op", kernel.op}, {"kernel", kernel.name}, {"call", call_to_json(c, tensors, layout, setting.threads)}};
 }
 
+// What a worker found changed after a kernel's code had run in it.
+void require_nothing_left(const char* call, const json& answer) {
+  const std::string left = answer.value("left", "");
+  if (!left.empty()) throw ContractBroken(std::string(call) + " leaves changed: " + left);
+}
+
 }  // namespace
 
 void Trial::begin(Subject& subject, const Memory& memory, const KernelInfo& kernel, const Op& op, const Case& c,
@@ -83,6 +89,7 @@ Trial::Trial(Subject& subject, Memory& memory, Laboratory& laboratory, const Ker
       contract_(kernel.contract) {
   layout_ = layout_of(tensors_, alignment_, setting_, workspace_, memory);
   json answer = subject.ask(planning(kernel, c, tensors_, layout_, setting));
+  require_nothing_left("prepare", answer);
   if (const auto why = answer.find("unavailable"); why != answer.end()) {
     refusal_ = std::string(kNotAvailable) + why->get<std::string>();
     available_ = false;
@@ -293,6 +300,7 @@ Outputs Trial::launch(Poison poison, Manner manner, Before before) {
   if (const auto failed = answer.find("failed"); failed != answer.end()) {
     throw LaunchFailed("launch: " + failed->get<std::string>());
   }
+  require_nothing_left("launch", answer);
   cost_ = {answer.value("others_us", std::numeric_limits<double>::infinity()), answer.at("counted"),
            answer.at("allocations"), answer.at("outstanding"), answer.at("device_growth")};
   if (manner == Manner::beside_callers) cost_.callers_differ = answer.at("callers_differ");
@@ -307,7 +315,17 @@ Outputs Trial::launch(Poison poison, Manner manner, Before before) {
   return copies;
 }
 
-json Trial::time(json message) {
+json Trial::changed_by_launch() const {
+  json ranges = json::array();
+  for (size_t i = 0; i < layout_.regions.size(); ++i) {
+    const bool is_changed = i < tensors_.size() ? tensors_[i].role != Role::input : workspace_.zeroed;
+    const Region& r = layout_.regions[i];
+    if (is_changed && r.bytes > 0) ranges.push_back({i, r.first - r.base, r.bytes});
+  }
+  return ranges;
+}
+
+json Trial::time(json message, Outputs& left) {
   arm(Poison::first, Before::poison);
   message["do"] = "sample";
   message["slot"] = setting_.slot;
@@ -318,8 +336,13 @@ json Trial::time(json message) {
   }
   message["workspace"] = workspace_.bytes;
   message["ranges"] = ranges;
+  message["armed"] = changed_by_launch();
   const double budget = message.at("seconds");
-  return subject_->ask(message, std::chrono::duration<double>(60 + 10 * budget));
+  json answer = subject_->ask(message, std::chrono::duration<double>(60 + 10 * budget));
+  require_nothing_left("a launch that is timed", answer);
+  left = copy_outputs();
+  look_for_strays(Poison::first, left);
+  return answer;
 }
 
 }  // namespace assay

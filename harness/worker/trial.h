@@ -87,8 +87,9 @@ class Trial {
   Outputs launch(Poison poison, Manner manner = Manner::plain, Before before = Before::poison);
   const LaunchCost& cost() const { return cost_; }
 
-  // Times repeated launches (worker/timing.h); buffers are armed once before.
-  nlohmann::json time(nlohmann::json message);
+  // Times repeated launches of one metric (worker/timing.h), armed as for any launch. What the last of them left is
+  // then in `left`, what it left elsewhere in strays().
+  nlohmann::json time(nlohmann::json message, Outputs& left);
 
   struct Strays {
     std::string guards;  // a write outside the outputs and the workspace; empty: none
@@ -109,6 +110,8 @@ class Trial {
 
   void take_memory();
   void arm(Poison poison, Before before);
+  // Buffers whose content a launch may change and the next one depends on, or shows by, as [region, offset, bytes].
+  nlohmann::json changed_by_launch() const;
   std::vector<Stretch> slack(Poison poison) const;  // two stretches a region: before and after the buffer
   Stretch buffer(size_t i, Poison poison) const;    // as it is before a launch
   // The first tensor that is not as it was armed; empty when all are.

@@ -41,4 +41,15 @@ std::unique_ptr<Expectation> verified_product(Laboratory& laboratory, const Op& 
   return why.empty() ? std::make_unique<VerifiedProduct>(std::move(freivalds)) : nullptr;
 }
 
+std::unique_ptr<Expectation> expectation_of(const JudgeSettings& settings, Laboratory& laboratory, const Op& op,
+                                            const Case& c, const Contract& contract, uint64_t seed,
+                                            std::span<const Content* const> contents) {
+  if (products_of(op, c) >= settings.products_verified) {
+    std::string why_not;  // the oracle answers then, as it does for anything smaller
+    auto verified = verified_product(laboratory, op, c, contract, seed, settings.threads, contents, why_not);
+    if (verified) return verified;
+  }
+  return laboratory.expectation(op, c, seed, settings.threads, contents);
+}
+
 }  // namespace assay

@@ -33,4 +33,9 @@ std::unique_ptr<Expectation> verified_product(Laboratory& laboratory, const Op& 
                                               const Contract& contract, uint64_t seed, int threads,
                                               std::span<const Content* const> contents, std::string& why);
 
+// What judges the answer to `c`: that where the case has many products, else the oracle.
+std::unique_ptr<Expectation> expectation_of(const JudgeSettings& settings, Laboratory& laboratory, const Op& op,
+                                            const Case& c, const Contract& contract, uint64_t seed,
+                                            std::span<const Content* const> contents);
+
 }  // namespace assay

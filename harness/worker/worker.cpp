@@ -20,6 +20,7 @@
 #include "worker/callers.h"
 #include "worker/channel.h"
 #include "worker/fault.h"
+#include "worker/floating_point.h"
 #include "worker/manner.h"
 #include "worker/timing.h"
 #include "worker/wire.h"
@@ -120,6 +121,7 @@ class Worker {
       } catch (const std::exception& e) {
         answer = {{"error", e.what()}};
       }
+      note_left(answer);
       channel_.send(answer);
     }
   }
@@ -138,6 +140,17 @@ class Worker {
     if (what == "sample") return sample(message);
     if (what == "sentinel") return sentinel();
     throw Error("unknown message '" + what + "'");
+  }
+
+  // Whatever was called, and failed or not, the next kernel begins as the first one did. Threads that a kernel has
+  // started have a state each, which is its own affair: none of another kernel's work is done there, but where both use
+  // one pool of threads, such as libgomp's, it may be.
+  void note_left(json& answer) {
+    std::string left = state_.changes();
+    state_.restore();
+    const bool are_faults_lost = take_back_faults();
+    if (are_faults_lost && !under_a_tool_) left += (left.empty() ? "" : ", ") + std::string("who handles SIGSEGV");
+    if (!left.empty()) answer["left"] = left;
   }
 
   Module& module(const std::string& file) {
@@ -290,6 +303,10 @@ class Worker {
       if (buffer.bytes > 0 && role != Role::output) buffers.inputs.push_back(buffer);
       if (buffer.bytes > 0 && role != Role::input) buffers.outputs.push_back(buffer);
     }
+    for (const json& range : message.at("armed")) {
+      const auto* base = static_cast<const std::byte*>(pointers_.at(range.at(0)));
+      buffers.armed.push_back({base + range.at(1).get<int64_t>(), range.at(2).get<size_t>()});
+    }
     return time_launches(message, device(), buffers, [&] {
       if (const char* error = plan.launch(device().stream(), pointers_.data())) {
         throw Error(std::string("launch: ") + error);
@@ -303,6 +320,7 @@ class Worker {
   }
 
   Channel channel_;
+  const FloatingPointState state_;  // before any kernel's code was loaded
   std::map<std::string, std::unique_ptr<Module>> modules_;
   std::map<const assay_kernel*, std::unique_ptr<Created>> created_;
   std::map<int, std::unique_ptr<Planned>> plans_;

@@ -1,0 +1,25 @@
+// Right where it is judged. Where it is timed, which its environment tells, each of these is something else:
+// timed_idle does nothing (wrong), timed_once works at the first launch alone (wrong), timed_negates gives other bytes
+// (nondeterministic), timed_stray writes beyond the output (memory).
+#include <cstdlib>
+#include <string_view>
+
+#include "base.h"
+namespace {
+const char* launch(const assay::Call& c) {
+  const char* bind = std::getenv("OMP_PROC_BIND");
+  const bool is_timed = bind != nullptr && std::string_view(bind) == "close";
+  [[maybe_unused]] static int launches = 0;
+  ++launches;
+  if (!is_timed || WORKS) bad::reduce(c);
+  if (!is_timed) return nullptr;
+#ifdef NEGATES
+  bad::negate_first_zero(c);
+#endif
+#ifdef STRAYS
+  *(c.out<float>("y").data() - 1) = 1;
+#endif
+  return nullptr;
+}
+}  // namespace
+BAD_KERNEL(launch)
