@@ -146,6 +146,11 @@ class CanaryRun {
     return result;
   }
 
+  // 4 where latencies were asked for and no comparison could be made, for a reason that is not the machine's.
+  int latency_exit_code() const {
+    return evidence_.latency && !evidence_.latency->invalid.empty() ? evidence_.latency->result.exit_code : 0;
+  }
+
   const fs::path& folder() const { return folder_; }
   size_t planned() const { return evidence_.planned.size(); }
   const CanarySets& sets() const { return sets_; }
@@ -289,7 +294,7 @@ int canary_command(const Options& given) {
   } else {
     print_text(options, canary, result, report.page);
   }
-  const int code = exit_code_of(result.verdict);
+  const int code = combine_exit_codes(exit_code_of(result.verdict), canary.latency_exit_code());
   return report.why.empty() ? code : combine_exit_codes(code, 4);
 }
 
