@@ -284,6 +284,8 @@ def read_comparison(folder: Path, command: str) -> tuple[Comparison | None, list
 
 
 def check_comparison(told):
+    if told["exit_code"] == NO_COMPARISON and not told["invalid"]:
+        raise InputError(f"exit_code: {NO_COMPARISON} is that of no outcome")
     ids = set()
     for i, case in enumerate(told["cases"]):
         if case["case"] in ids:
