@@ -6,7 +6,7 @@ Failures are records whose verdict makes the run exit 1, errors those of 4. What
 
 from xml.etree import ElementTree as xml
 
-from .latency import OUTCOMES
+from .latency import NO_COMPARISON, OUTCOMES
 from .latency_words import SAID, headline, reasons
 from .view import View
 
@@ -57,7 +57,7 @@ def _add_comparison(root, view) -> int:
     """Returns how many test cases it added."""
     comparison = view.comparison
     suite = xml.SubElement(root, "testsuite", name=AGAINST_BASE, timestamp=view.run["started"].removesuffix("Z"))
-    counts = dict.fromkeys(("failure", "skipped", "pass"), 0)
+    counts = dict.fromkeys(("error", "failure", "skipped", "pass"), 0)
     for case in comparison.cases:
         name, _, rest = case.id.partition(":")
         element = xml.SubElement(suite, "testcase", classname=name.replace("/", "."), name=rest or name)
@@ -72,9 +72,13 @@ def _add_comparison(root, view) -> int:
         element = xml.SubElement(suite, "testcase", classname="comparison", name="findings")
         xml.SubElement(element, "failure", type="slower", message=headline(comparison))
         counts["failure"] += 1
+    if NO_COMPARISON in comparison.exit_codes:
+        element = xml.SubElement(suite, "testcase", classname="comparison", name="begins")
+        xml.SubElement(element, "error", type="error", message=comparison.told["invalid"])
+        counts["error"] += 1
     suite.set("tests", str(sum(counts.values())))
     suite.set("failures", str(counts["failure"]))
-    suite.set("errors", "0")
+    suite.set("errors", str(counts["error"]))
     suite.set("skipped", str(counts["skipped"]))
     suite.set("time", f"{comparison.told['seconds']:.3f}")
     return sum(counts.values())

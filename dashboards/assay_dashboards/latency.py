@@ -34,6 +34,7 @@ from .plain import InputError, plain_tree
 METRICS = ("p50", "p90", "tail")  # those that gate, in the order of latency.json
 # Outcome -> exit code, in the order of severity: harness/gate/latency_gate.h.
 OUTCOMES = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1, "failed": 1}
+NO_COMPARISON = 4  # exit code of one that could not be made
 SEVERITY = {outcome: rank for rank, outcome in enumerate(OUTCOMES)}
 _CHANGE_AT = {"ABBA": (1, 2), "BAAB": (0, 3)}  # places in time of the change's processes
 _CONFIDENCE = 0.95
@@ -41,7 +42,7 @@ _EARLIER = "called so by an earlier gate"  # a pair's reason begins so (harness/
 
 
 def _exit_code(value):
-    if integer(value) not in OUTCOMES.values():
+    if integer(value) not in (*OUTCOMES.values(), NO_COMPARISON):
         raise InputError(f"{value} is that of no outcome")
     return value
 
@@ -283,6 +284,8 @@ def read_comparison(folder: Path, command: str) -> tuple[Comparison | None, list
 
 
 def check_comparison(told):
+    if told["exit_code"] == NO_COMPARISON and not told["invalid"]:
+        raise InputError(f"exit_code: {NO_COMPARISON} is that of no outcome")
     ids = set()
     for i, case in enumerate(told["cases"]):
         if case["case"] in ids:

@@ -85,7 +85,11 @@ _RUN = object_of(
         "threads": integer,
         "environment": map_of(text),
         "libraries": list_of(
-            object_of({**dict.fromkeys(("path", "version", "build_id"), text), "modules": list_of(text)}, modules=[])
+            object_of(
+                {**dict.fromkeys(("path", "version", "build_id", "sha256"), text), "modules": list_of(text)},
+                modules=[],
+                sha256="",
+            )
         ),
         "kernels": list_of(
             object_of(

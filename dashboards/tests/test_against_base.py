@@ -12,6 +12,7 @@ import pytest
 from assay_dashboards.latency import METRICS
 from assay_dashboards.latency_words import headline, interval, limit, moved, reasons, signed, verdict
 from assay_dashboards.load import load
+from assay_dashboards.plain import InputError
 from assay_dashboards.summary import summary
 from assay_dashboards.view import View
 from sample_against_base import NAME, SLOWER, compared, files_of, one_case, said, section
@@ -330,6 +331,17 @@ def test_a_kernel_that_failed_where_it_was_timed_is_told_with_how(tmp_path):
     assert why in said(section(files["index.html"]))
     suite = ElementTree.fromstring(files["junit.xml"]).find("testsuite[@name='latency against the base']")
     assert suite.get("failures") == "1"
+
+
+def test_a_comparison_that_could_not_be_made_is_an_error_with_its_line(tmp_path):
+    why = "runs/latency-ledgers/a-b.json: is no JSON"
+    files = files_of(compared(tmp_path, [], None, exit_code=4, invalid=why, run={"exit_code": 4}))
+    assert why in said(section(files["index.html"]))
+    suite = ElementTree.fromstring(files["junit.xml"]).find("testsuite[@name='latency against the base']")
+    assert (suite.get("tests"), suite.get("errors"), suite.get("failures")) == ("1", "1", "0")
+    assert suite.find("testcase/error").get("message") == why
+    with pytest.raises(InputError, match="exit_code: 4 is that of no outcome"):
+        compared(tmp_path / "without", [], None, exit_code=4)
 
 
 def test_a_metric_that_blocks_lacked_is_not_called_a_disturbance(tmp_path):

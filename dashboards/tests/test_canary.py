@@ -187,7 +187,7 @@ def test_whatever_the_schema_refuses_the_reader_refuses_by_file_and_field(tmp_pa
         (("kernels", 0, "bits_moved"), -1),
         (("latency", "cases", 0, "pairs", 0, "outcome"), "slower"),
         (("latency", "cases", 0, "pairs"), []),
-        (("latency", "exit_code"), 4),
+        (("latency", "exit_code"), 5),
         (("latency", "schema"), {"major": 2, "minor": 0}),
         (("first_calls", 0, "pin_us"), -1),
         (("first_calls", 0, "ratio"), 0),

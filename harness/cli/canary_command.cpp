@@ -33,7 +33,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // The label of the machine without the library that is moved: its builds are what the two sides prove.
-PinLabel label_without(const Run& run, const LibrarySet& set, const fs::path& pins) {
+PinLabel label_without(Run& run, const LibrarySet& set, const fs::path& pins) {
+  add_checksums(run.libraries);
   std::vector<fs::path> moved;
   for (const LibrarySet::File& file : set.files) moved.push_back(file.path);
   return label_beside(environment_of(run), moved, pins);
@@ -144,6 +145,11 @@ class CanaryRun {
                            .result = &result,
                            .paths = &paths_});
     return result;
+  }
+
+  // 4 where latencies were asked for and no comparison could be made, for a reason that is not the machine's.
+  int latency_exit_code() const {
+    return evidence_.latency && !evidence_.latency->invalid.empty() ? evidence_.latency->result.exit_code : 0;
   }
 
   const fs::path& folder() const { return folder_; }
@@ -289,7 +295,7 @@ int canary_command(const Options& given) {
   } else {
     print_text(options, canary, result, report.page);
   }
-  const int code = exit_code_of(result.verdict);
+  const int code = combine_exit_codes(exit_code_of(result.verdict), canary.latency_exit_code());
   return report.why.empty() ? code : combine_exit_codes(code, 4);
 }
 

@@ -26,7 +26,9 @@ const char* meaning_of_exit(int code) {
 }
 
 // Of the run, not of the change: nobody can approve it.
-bool is_error(const Finding& finding) { return finding.kind == "count" || finding.kind == "module"; }
+bool is_error(const Finding& finding) {
+  return finding.kind == "count" || finding.kind == "module" || finding.kind == "blocks";
+}
 
 void print_findings(const Conclusion& conclusion, const Palette& palette, const char* heading,
                     bool (*wanted)(const Finding&)) {

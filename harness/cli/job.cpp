@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "cli/paths.h"
 #include "core/error.h"
+#include "gate/pin.h"
 #include "gate/program.h"
 #include "measure/gpu.h"
 
@@ -122,6 +123,7 @@ Run run_here(const Options& options, const Loaded& loaded, const KernelPlatforms
   run.threads = options.threads;
   run.environment = facts_of(options);
   run.libraries = loaded.libraries;
+  add_checksums(run.libraries);
   for (const KernelInfo& kernel : loaded.kernels) {
     run.kernels.push_back({kernel.op, kernel.name, kernel.target, kernel.module.filename().string(), kernel.module_hash,
                            kernel.contract, platforms.at(kernel.op + "/" + kernel.name).key()});

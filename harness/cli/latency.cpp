@@ -33,28 +33,32 @@ struct Arms {
 };
 
 // Both are built by the script of the tree that judges.
-Arms arms_of(const Judged& judged) {
-  const Options& options = *judged.options;
+Arms arms_of(const Options& options, const Trees& trees) {
   if (!options.base_modules.empty()) {
     const fs::path own = module_files(options).front().parent_path();
     return {arm_of("base", options.base_modules), arm_of("change", own)};
   }
-  const fs::path script = judged.trees->judging / "ci" / "arm", out = build_folder() / ("arms-" + options.device);
-  const fs::path venv = fs::absolute(judged.trees->root / ".venv");  // the tree that judges may have none
+  const fs::path script = trees.judging / "ci" / "arm", out = build_folder() / ("arms-" + options.device);
+  const fs::path venv = fs::absolute(trees.root / ".venv");  // the tree that judges may have none
   fmt::print(stderr, "assay: building the kernels of base and change at one path\n");
-  return {build_arm("base", script, judged.trees->base->path(), venv, options.device, out),
-          build_arm("change", script, judged.trees->root, venv, options.device, out)};
+  return {build_arm("base", script, trees.base->path(), venv, options.device, out),
+          build_arm("change", script, trees.root, venv, options.device, out)};
 }
 
-Loaded load_arm(const Judged& judged, const Arm& arm, const OpRegistry& ops) {
-  Options options = *judged.options;
+std::vector<KernelInfo> load_arm(Options options, const Policy& policy, const Arm& arm, const OpRegistry& ops) {
   options.modules.clear();
   options.modules_folder = arm.modules;
-  const StartJudge start = judge_process(limited(judge_settings(options), *judged.policy));
+  const StartJudge start = judge_process(limited(judge_settings(options), policy));
   Loaded loaded = load_modules(start, module_files(options), ops);
   // Kernels of an op that only one arm has are in no case of both.
   if (!loaded.unloadable.empty()) throw UsageError("modules of the " + arm.name + ": " + loaded.unloadable.front());
-  return loaded;
+  return loaded.kernels;
+}
+
+void require_latency_policy(const Policy& policy) {
+  if (policy.latency) return;
+  throw UsageError((policy.folder / "policy.toml").string() +
+                   ": latency: is missing; give the table [latency], or ask with --no-latency");
 }
 
 // What tells an arm: what its modules do. An edit that leaves them what they are is no new change.
@@ -75,18 +79,29 @@ std::vector<RecordedBlock> read_calibration(const Judged& judged, const LatencyP
   return blocks;
 }
 
-// Where the ledger of a pair lies.
-fs::path ledger_file(const Judged& judged, const std::string& base, const std::string& change) {
+// Where the ledger of a pair lies: what was slower on another machine, or with other threads, is said of that alone.
+fs::path ledger_path(const Judged& judged, const std::string& base, const std::string& change) {
   const Options& options = *judged.options;
   const fs::path ledgers = options.ledgers.empty() ? judged.trees->root / "runs" / "latency-ledgers" : options.ledgers;
-  return ledgers / (base + "-" + change + "-" + options.device + ".json");
+  return ledgers / (base + "-" + change + "-" + judged.pin->platform + ".json");
 }
 
-void keep_ledger(const fs::path& file, ComparisonJob& job) {
-  job.save_ledger = [file](const AlphaLedger& ledger) {
-    fs::create_directories(file.parent_path());
-    write_file_atomically(file, print_json(to_json(ledger), 1) + "\n");
-  };
+// What `compare` gives, or why there is nothing to give.
+template <class Compare>
+std::optional<Comparison> compared_or_invalid(const Judged& judged, const Compare& compare) {
+  Comparison comparison;
+  try {
+    return compare();
+  } catch (const Invalid& e) {
+    comparison.invalid = e.what();
+    comparison.result.exit_code = exit_code_of(Verdict::invalid);
+  } catch (const std::exception& e) {
+    if (interrupt_signal() != 0) return std::nullopt;  // which ends judges too
+    comparison.invalid = e.what();
+    comparison.result.exit_code = exit_code_of(Verdict::error);
+  }
+  write_comparison(judged.run, comparison);
+  return comparison;
 }
 
 void leave_out_failures(const std::vector<Record>& records, ComparedCases& compared) {
@@ -148,10 +163,7 @@ GatedCase with_canary_margins(GatedCase gated, const CanaryPolicy& policy) {
 }
 
 ComparisonJob job_of(const Judged& judged, ComparedCases compared, const ComparisonStart& start) {
-  if (!judged.policy->latency) {
-    throw UsageError((judged.policy->folder / "policy.toml").string() +
-                     ": latency: is missing; give the table [latency], or ask with --no-latency");
-  }
+  require_latency_policy(*judged.policy);
   const LatencyPolicy& policy = *judged.policy->latency;
   ComparisonJob job;
   job.compared = std::move(compared);
@@ -183,56 +195,59 @@ bool compares_latencies(const Options& options) {
   return options.command == "gate" && !options.no_latency && (!options.base.empty() || !options.base_modules.empty());
 }
 
-std::optional<Comparison> compare_with_base(const Judged& judged) {
-  const Options& options = *judged.options;
-  try {
-    require_pinned(*judged.pin, "gate --base: the comparison of latencies", options.unpinned);
-  } catch (const Invalid& e) {
-    Comparison comparison{.invalid = e.what()};
-    comparison.result.exit_code = 3;
-    write_comparison(judged.run, comparison);
-    return comparison;
-  }
+ArmKernels load_arms(const Options& options, const Trees& trees, const Policy& policy) {
+  require_latency_policy(policy);
   const OpRegistry ops = make_op_registry();
-  const Arms arms = arms_of(judged);
-  const std::vector<KernelInfo> base = load_arm(judged, arms.base, ops).kernels;
-  const std::vector<KernelInfo> change = load_arm(judged, arms.change, ops).kernels;
-  const std::string of_base = identity_of(base), of_change = identity_of(change);
-  const fs::path ledger = ledger_file(judged, of_base, of_change);
-  ComparisonJob job = job_of(judged,
-                             compared_cases(*judged.plan, *judged.records, pair_up(base, change, options.device),
-                                            options.device, !options.no_skip),
-                             start_comparison(judged.run, ledger, of_base, of_change));
-  keep_ledger(ledger, job);
-  return compare_latencies(std::move(job));
+  const Arms arms = arms_of(options, trees);
+  return {load_arm(options, policy, arms.base, ops), load_arm(options, policy, arms.change, ops)};
+}
+
+std::optional<Comparison> compare_with_base(const Judged& judged, std::optional<ArmKernels> arms) {
+  return compared_or_invalid(judged, [&] {
+    const Options& options = *judged.options;
+    require_pinned(*judged.pin, "gate --base: the comparison of latencies", options.unpinned);
+    if (!arms) arms = load_arms(options, *judged.trees, *judged.policy);
+    const std::string base = identity_of(arms->base), change = identity_of(arms->change);
+    const LedgerFile ledger(ledger_path(judged, base, change));
+    ComparisonJob job =
+        job_of(judged,
+               compared_cases(*judged.plan, *judged.records, pair_up(arms->base, arms->change, options.device),
+                              options.device, !options.no_skip),
+               start_comparison(judged.run, ledger, base, change));
+    job.save_ledger = [&ledger](const AlphaLedger& now) { ledger.save(now); };
+    return compare_latencies(std::move(job));
+  });
 }
 
 std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryArm& pin, const LibraryArm& candidate) {
-  Pairs pairs;
-  for (const KernelInfo& kernel : judged.loaded->kernels)
-    pairs.both[kernel.op + "/" + kernel.name] = {kernel, kernel, ""};
-  ComparedCases compared = compared_cases(*judged.plan, *pin.records, pairs, judged.options->device, false);
-  leave_out_failures(*candidate.records, compared);
-  add_first_calls(compared);
-  const fs::path ledger = ledger_file(judged, pin.identity, candidate.identity);
-  ComparisonJob job =
-      job_of(judged, std::move(compared), start_comparison(judged.run, ledger, pin.identity, candidate.identity));
-  keep_ledger(ledger, job);
-  job.meter.start = timing_process(pin.settings, pin.seen);
-  job.meter.start_change = timing_process(candidate.settings, candidate.seen);
-  const CanaryPolicy& policy = *judged.policy->canary;
-  job.adjust = [&policy, classes = job.classes, changed = planned_otherwise(*pin.records, *candidate.records)](
-                   GatedCase gated, const ArmCase& one) {
-    gated.is_suspect = changed.contains(one.kernel_id);
-    if (!classes.contains(one.latency_class)) gated = with_canary_margins(std::move(gated), policy);
-    return with_tail(std::move(gated), one, policy);
-  };
-  job.out_of_time = [until = std::chrono::steady_clock::now() +
-                             std::chrono::duration<double>(
-                                 policy.latency_seconds.at(judged.options->device).at(judged.options->tier))] {
-    return std::chrono::steady_clock::now() > until;
-  };
-  return compare_latencies(std::move(job));
+  return compared_or_invalid(judged, [&] {
+    Pairs pairs;
+    for (const KernelInfo& kernel : judged.loaded->kernels)
+      pairs.both[kernel.op + "/" + kernel.name] = {kernel, kernel, ""};
+    ComparedCases compared = compared_cases(*judged.plan, *pin.records, pairs, judged.options->device, false);
+    leave_out_failures(*candidate.records, compared);
+    add_first_calls(compared);
+    // Of these modules: what calls the library is a part of what was slow.
+    const std::string base = pin.identity, change = candidate.identity + "-" + identity_of(judged.loaded->kernels);
+    const LedgerFile ledger(ledger_path(judged, base, change));
+    ComparisonJob job = job_of(judged, std::move(compared), start_comparison(judged.run, ledger, base, change));
+    job.save_ledger = [&ledger](const AlphaLedger& now) { ledger.save(now); };
+    job.meter.start = timing_process(pin.settings, pin.seen);
+    job.meter.start_change = timing_process(candidate.settings, candidate.seen);
+    const CanaryPolicy& policy = *judged.policy->canary;
+    job.adjust = [&policy, classes = job.classes, changed = planned_otherwise(*pin.records, *candidate.records)](
+                     GatedCase gated, const ArmCase& one) {
+      gated.is_suspect = changed.contains(one.kernel_id);
+      if (!classes.contains(one.latency_class)) gated = with_canary_margins(std::move(gated), policy);
+      return with_tail(std::move(gated), one, policy);
+    };
+    job.out_of_time = [until = std::chrono::steady_clock::now() +
+                               std::chrono::duration<double>(
+                                   policy.latency_seconds.at(judged.options->device).at(judged.options->tier))] {
+      return std::chrono::steady_clock::now() > until;
+    };
+    return compare_latencies(std::move(job));
+  });
 }
 
 bool record_own_blocks(const Judged& judged) {
@@ -241,7 +256,8 @@ bool record_own_blocks(const Judged& judged) {
   ComparedCases compared =
       compared_cases(*judged.plan, *judged.records, pair_up(own, own, options.device), options.device, false);
   if (compared.cases.empty()) throw UsageError("--blocks: no case passed and was timed");
-  return record_blocks(job_of(judged, std::move(compared), start_comparison(judged.run, {}, "own", "own")),
+  const LedgerFile none{fs::path()};
+  return record_blocks(job_of(judged, std::move(compared), start_comparison(judged.run, none, "own", "own")),
                        options.blocks);
 }
 

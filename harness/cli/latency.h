@@ -30,19 +30,28 @@ struct Judged {
 // Whether a run compares latencies: a gate against a base that is not told to leave it.
 bool compares_latencies(const Options& options);
 
-// Nothing when it was stopped. Invalid, and nothing measured, where the environment is not pinned. Throws UsageError
-// when an arm cannot be built or loaded.
-std::optional<Comparison> compare_with_base(const Judged& judged);
+// The kernels of base and change, to be timed.
+struct ArmKernels {
+  std::vector<KernelInfo> base, change;
+};
+// Of a gate that compares latencies: modules are built and loaded, so that what keeps them from being compared shows
+// before the first case is judged. Throws UsageError for that.
+ArmKernels load_arms(const Options& options, const Trees& trees, const Policy& policy);
+
+// Both comparisons: nothing when it was stopped. Where none can be made, it is invalid and says why, so that nothing
+// that was judged is lost: with exit code 3 where the environment is not pinned, else 4.
+
+// `arms`: where they are loaded already.
+std::optional<Comparison> compare_with_base(const Judged& judged, std::optional<ArmKernels> arms);
 
 // The sides of a canary, whose processes are started with one library or the other; their modules are the same files.
 struct LibraryArm {
-  std::string identity;  // what tells it, fit for a file's name
+  std::string identity;  // what tells its library, fit for a file's name
   JudgeSettings settings;
   const std::vector<Record>* records;
   SeeLibraries seen;  // told what each process of it had loaded
 };
 // Of the timed cases that are correct on both sides; first calls too. `pin` is the side whose records have a latency.
-// Nothing when it was stopped.
 std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryArm& pin, const LibraryArm& candidate);
 
 // bench --blocks: blocks of the passed cases with this build as both arms. False when it was stopped.

@@ -229,13 +229,33 @@ int64_t keep_found(const Setting& setting, const Goldens& goldens, const fs::pat
   return static_cast<int64_t>(found.size());
 }
 
+// False when it was stopped. Where they cannot be had, the run says so and keeps what it judged.
+bool add_own_blocks(const Judged& judged, Conclusion& conclusion) {
+  try {
+    return record_own_blocks(judged);
+  } catch (const std::exception& e) {
+    if (interrupt_signal() != 0) return false;
+    conclusion.findings.push_back({"blocks", e.what()});
+    conclusion.exit_code = combine_exit_codes(conclusion.exit_code, exit_code_of(Verdict::error));
+    return true;
+  }
+}
+
+// Of a gate that will compare latencies here, as far as that can be told before the first case.
+std::optional<ArmKernels> arms_to_compare(const Setting& setting, const PinLabel& pin) {
+  const Options& options = setting.options;
+  const bool is_allowed = pin.state == PinState::pinned || options.unpinned;
+  if (!compares_latencies(options) || !is_allowed) return std::nullopt;
+  return load_arms(options, setting.trees, setting.policy);
+}
+
 // Blocks of latency, where the run is asked for any. False when it was stopped.
-bool add_latencies(const Setting& setting, Conclusion& conclusion) {
+bool add_latencies(const Setting& setting, std::optional<ArmKernels> arms, Conclusion& conclusion) {
   const Judged judged{&setting.options, &setting.trees,      &setting.policy, &setting.plan,
                       &setting.loaded,  &conclusion.records, &conclusion.pin, conclusion.run};
-  if (setting.options.blocks > 0) return record_own_blocks(judged);
+  if (setting.options.blocks > 0) return add_own_blocks(judged, conclusion);
   if (!compares_latencies(setting.options)) return true;
-  conclusion.comparison = compare_with_base(judged);
+  conclusion.comparison = compare_with_base(judged, std::move(arms));
   if (!conclusion.comparison) return false;
   conclusion.exit_code = combine_exit_codes(conclusion.exit_code, conclusion.comparison->result.exit_code);
   return true;
@@ -272,6 +292,7 @@ int run_command(const Options& given) {
   const Goldens goldens(setting.trees.golden(), setting.ops, platforms);
   goldens.require_truth(setting.trees.ops_with_truth(setting.plan));
   Run run = describe_run(setting, platforms);
+  std::optional<ArmKernels> arms = arms_to_compare(setting, run.pin);
   std::optional<FuzzRun> fuzz;
   if (!options.fuzz.empty()) {
     const bool ended = goes_on && !read_run(out).finished.empty();
@@ -299,6 +320,7 @@ int run_command(const Options& given) {
   }
 
   run.libraries = merged(run.libraries, ending.libraries);
+  add_checksums(run.libraries);
   run.pin = label_of(environment_of(run), setting.trees.pins());
   Conclusion conclusion;
   conclusion.run = out;
@@ -319,7 +341,7 @@ int run_command(const Options& given) {
     conclusion.fuzz = fuzz->summary();
     conclusion.found = keep_found(setting, goldens, out, conclusion.records);
   }
-  if (!add_latencies(setting, conclusion)) {
+  if (!add_latencies(setting, std::move(arms), conclusion)) {
     fmt::print(stderr, "assay: stopped with all cases judged and latencies in part; continue with: {} {} --resume {}\n",
                shell_word(options.program), options.command, shell_quoted(out.string()));
     return 128 + interrupt_signal();

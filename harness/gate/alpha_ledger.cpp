@@ -18,6 +18,7 @@ LatencyPair pair_from_json(const JsonFields& fields) {
 
 nlohmann::json called_to_json(const AlphaLedger::Called& called) {
   nlohmann::json value = pair_to_json(called.pair);
+  if (!called.failure.empty()) value["failure"] = valid_utf8(called.failure);
   const LatencyReading& reading = called.reading;
   if (reading.blocks == 0) return value;
   value["reading"] = {{"blocks", reading.blocks},
@@ -31,7 +32,8 @@ nlohmann::json called_to_json(const AlphaLedger::Called& called) {
 }
 
 AlphaLedger::Called called_from_json(const JsonFields& fields) {
-  AlphaLedger::Called called{.pair = pair_from_json(fields)};
+  AlphaLedger::Called called{.pair = pair_from_json(fields), .reading = {}};
+  if (fields.json().contains("failure")) called.failure = fields.text("failure");
   if (!fields.json().contains("reading")) return called;
   const JsonFields reading = fields.object("reading");
   called.reading = {.blocks = reading.integer<int64_t>("blocks"),
@@ -53,9 +55,13 @@ nlohmann::json to_json(const AlphaLedger& ledger) {
     open.push_back(pair_to_json(pair));
     open.back()["gates"] = gates;
   }
-  return {{"base", valid_utf8(ledger.base)}, {"change", valid_utf8(ledger.change)},
-          {"gates", ledger.gates},           {"spent", ledger.spent},
-          {"regressed", regressed},          {"open", open}};
+  return {{"base", valid_utf8(ledger.base)},
+          {"change", valid_utf8(ledger.change)},
+          {"gates", ledger.gates},
+          {"last_seed", ledger.last_seed},
+          {"spent", ledger.spent},
+          {"regressed", regressed},
+          {"open", open}};
 }
 
 AlphaLedger ledger_from_json(const nlohmann::json& value, const std::string& base, const std::string& change) {
@@ -68,6 +74,7 @@ AlphaLedger ledger_from_json(const nlohmann::json& value, const std::string& bas
   require("base", ledger.base, valid_utf8(base));
   require("change", ledger.change, valid_utf8(change));
   ledger.gates = fields.integer<int64_t>("gates");
+  if (value.contains("last_seed")) ledger.last_seed = fields.integer<uint64_t>("last_seed");
   ledger.spent = fields.number("spent");
   if (!(ledger.spent >= 0 && ledger.spent <= 1)) fields.fail("spent", "not a number from 0 to 1");
   for (const JsonFields& pair : fields.objects("regressed")) ledger.regressed.push_back(called_from_json(pair));

@@ -3,7 +3,8 @@
 //
 //   - Each gate may spend half of what is left of alpha, so that all of them together never exceed it. A gate that was
 //     done after its screen spends nothing.
-//   - What was called slower stays so, with the reading it was called by: it is not measured again.
+//   - What was called slower stays so, with the reading it was called by, and what failed has failed: neither is
+//     measured again.
 //   - What was measured further and not decided is measured further again, whatever the screen says, and must pass at
 //     half the error each time: all chances to pass something that is slower by its margin add up to twice the first.
 #pragma once
@@ -27,10 +28,12 @@ struct LatencyPair {
 struct AlphaLedger {
   std::string base, change;  // what tells the arms: commits, or hashes of what was built
   int64_t gates = 0;         // begun, this one included
+  uint64_t last_seed = 0;    // of the comparison that began last: none but that goes on with the ledger
   double spent = 0;          // of alpha
   struct Called {
     LatencyPair pair;
     LatencyReading reading;  // by which; of no blocks where an older ledger kept none
+    std::string failure{};   // how the change failed; empty: it is slower
     bool operator==(const Called&) const = default;
   };
   std::vector<Called> regressed;

@@ -50,6 +50,16 @@ void note_failure(const std::string& why, int place, RecordedBlock& block) {
   }
 }
 
+// Asked again, once, where a judge died.
+template <class Ask>
+auto asked_twice(const Ask& ask) {
+  try {
+    return ask();
+  } catch (const JudgeDied&) {
+    return ask();
+  }
+}
+
 double median_of_three(double a, double b, double c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
 
 }  // namespace
@@ -171,15 +181,9 @@ std::vector<RecordedBlock> BlockMeter::measure(int64_t number, const std::vector
   Draw numbered(settings_.seed ^ (static_cast<uint64_t>(number) << 32));
   Draw draw(numbered.below(kAny));
   const BlockOrder order = draw.one_in(2) ? BlockOrder::baab : BlockOrder::abba;
-  for (int attempt = 0;; ++attempt) {
-    try {
-      const std::optional<Measured> measured = run_processes(order, draw, wanted);
-      if (!measured) return {};
-      return concluded(number, order, wanted, *measured);
-    } catch (const JudgeDied&) {
-      if (attempt == 1) throw;
-    }
-  }
+  const std::optional<Measured> measured = asked_twice([&] { return run_processes(order, draw, wanted); });
+  if (!measured) return {};
+  return concluded(number, order, wanted, *measured);
 }
 
 std::vector<RecordedBlock> BlockMeter::concluded(int64_t number, BlockOrder order, const std::vector<size_t>& wanted,
@@ -213,13 +217,15 @@ std::vector<RecordedBlock> BlockMeter::concluded(int64_t number, BlockOrder orde
 }
 
 std::map<std::string, Timed> BlockMeter::planned(bool of_change) {
-  const std::unique_ptr<TimingProcess> process = start(of_change);
-  std::map<std::string, Timed> planned;
-  for (const ArmCase& one : settings_.cases) {
-    if (planned.contains(one.kernel_id)) continue;
-    planned[one.kernel_id] = process->time(of_change ? one.change : one.base, one.c, {});
-  }
-  return planned;
+  return asked_twice([&] {
+    const std::unique_ptr<TimingProcess> process = start(of_change);
+    std::map<std::string, Timed> planned;
+    for (const ArmCase& one : settings_.cases) {
+      if (planned.contains(one.kernel_id)) continue;
+      planned[one.kernel_id] = process->time(of_change ? one.change : one.base, one.c, {});
+    }
+    return planned;
+  });
 }
 
 }  // namespace assay

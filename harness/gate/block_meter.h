@@ -51,7 +51,8 @@ class BlockMeter {
   // measured again, once; throws JudgeDied when that happens twice. Empty once a stop is asked for.
   std::vector<RecordedBlock> measure(int64_t number, const std::vector<size_t>& wanted);
 
-  // Each kernel id of the cases in a process of its own arm's: planned and launched once, without samples.
+  // Each kernel id of the cases in a process of its own arm's: planned and launched once, without samples. A judge that
+  // dies is replaced as in measure().
   std::map<std::string, Timed> planned(bool of_change);
   bool prepares_at_once() const { return settings_.prepares_at_once; }
 

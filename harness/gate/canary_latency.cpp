@@ -57,6 +57,21 @@ bool is_only_not_known(LatencyMetric metric, const PairResult& pair, const Margi
   return metric == LatencyMetric::tail && margin.blind && pair.reading.blocks > 0 && pair.reading.estimate < limit;
 }
 
+// Cut off while it was asked whether it is faster, and for no other reason that keeps a pair below its margin open.
+bool is_only_faster_perhaps(const PairResult& pair, const Margin& margin) {
+  const LatencyReading& reading = pair.reading;
+  return reading.blocks > 0 && reading.upper < margin.margin && reading.p_slower >= kSuspicion &&
+         (pair.confirmed || !pair.needs_fresh);
+}
+
+// Why one whose reading lies below the margin is undecided.
+std::string why_not_yet(const PairResult& pair, const Margin& margin) {
+  if (pair.reading.blocks == 0 || !(pair.reading.upper < margin.margin)) return {};
+  if (pair.reading.p_slower < kSuspicion)
+    return fmt::format(", slower perhaps (p {:.1g} that it is not)", pair.reading.p_slower);
+  return ", fresh blocks were to confirm it";
+}
+
 // No block at all was had of its median, nor then of anything else.
 bool is_unread(const CaseResult& of) {
   const PairResult& median = of.pairs[static_cast<size_t>(LatencyMetric::p50)];
@@ -93,15 +108,14 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
           }
           break;
         case LatencyOutcome::inconclusive:
-          if (pair.reading.blocks > 0 && pair.reading.upper < of.margins[i].margin)
-            break;  // not slower, faster perhaps
+          if (is_only_faster_perhaps(pair, of.margins[i])) break;
           if (pair.reading.blocks == 0 && metric != LatencyMetric::p50 && is_unread(of)) break;  // its median says so
           if (is_only_not_known(metric, pair, of.margins[i], limits.delta)) {
             ++not_gated;
           } else {
             add(CanaryVerdict::hold, "unknown", of.id,
-                fmt::format("inconclusive, {}{}", pair.reading.blocks > 0 ? text : "no look was had",
-                            out_of_time ? ": the time for latency was up" : ""));
+                fmt::format("inconclusive, {}{}{}", pair.reading.blocks > 0 ? text : "no look was had",
+                            why_not_yet(pair, of.margins[i]), out_of_time ? ": the time for latency was up" : ""));
           }
           break;
         case LatencyOutcome::invalid:

@@ -110,6 +110,7 @@ class Blocks {
     return block;
   }
   int64_t count() const { return count_; }
+  bool is_next_recorded() const { return !log_.find(count_).empty(); }
   bool out_of_time() const { return out_of_time_; }
 
  private:
@@ -172,6 +173,16 @@ PlansOfArms compare_plans(ComparisonJob& job) {
     std::erase_if(job.compared.first_calls, is_it);
   }
   return plans;
+}
+
+// Of what failed before any block the ledger knows as of what failed in one.
+void note_failures(const std::vector<CaseResult>& untimed, AlphaLedger& ledger) {
+  for (const CaseResult& one : untimed) {
+    const LatencyPair pair{one.id, LatencyMetric::p50};
+    if (worst_outcome(one) != LatencyOutcome::failed) continue;
+    if (std::ranges::find(ledger.regressed, pair, &AlphaLedger::Called::pair) != ledger.regressed.end()) continue;
+    ledger.regressed.push_back({pair, {}, one.pairs[static_cast<size_t>(pair.metric)].reason});
+  }
 }
 
 // What the gate is told of a block.
@@ -359,14 +370,23 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
   PlansOfArms plans;
   if (!job.compared.cases.empty()) plans = compare_plans(job);
   comparison.selections = std::move(plans.changed);
+  const auto save_ledger = [&](AlphaLedger ledger) {
+    note_failures(plans.untimed, ledger);
+    job.save_ledger(ledger);
+  };
   if (job.compared.cases.empty()) {
     add_earlier_regressions(job.ledger, {}, comparison.result);
+    AlphaLedger ledger = job.ledger;
+    ++ledger.gates;
+    save_ledger(ledger);
   } else {
     std::vector<GatedCase> cases;
     for (const ArmCase& one : job.compared.cases) cases.push_back(job.adjust(gated(job, one), one));
     LatencyGate gate(job.policy, std::move(cases), job.ledger);
     Blocks blocks(job);
     for (std::vector<size_t> wanted = gate.wanted(); !wanted.empty(); wanted = gate.wanted()) {
+      // What was recorded is in the ledger already, and what came of later blocks too.
+      if (!blocks.is_next_recorded()) save_ledger(gate.ledger());
       const std::vector<size_t> measured_too = with_first_calls(job.compared, wanted);
       const std::vector<RecordedBlock> block = blocks.next(measured_too);
       if (blocks.out_of_time()) break;
@@ -380,8 +400,8 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
         measured.push_back(told_of(block[i], wanted[i], job.policy.tail_samples));
       }
       gate.add(measured);
-      job.save_ledger(gate.ledger());
     }
+    save_ledger(gate.ledger());
     comparison.result = gate.result();
     comparison.blocks = blocks.count();
     comparison.out_of_time = blocks.out_of_time();

@@ -1,7 +1,14 @@
 #include "gate/comparison_start.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <utility>
 
 #include "core/error.h"
 #include "record/json_fields.h"
@@ -30,32 +37,65 @@ auto read_json_file(const fs::path& file, const char* remedy, Read&& read) {
   }
 }
 
-AlphaLedger read_ledger(const fs::path& file, const std::string& base, const std::string& change) {
-  if (file.empty() || !fs::exists(file)) return {.base = base, .change = change};
-  return read_json_file(file, "remove it to begin anew, and say so",
-                        [&](const nlohmann::json& value) { return ledger_from_json(value, base, change); });
-}
-
-}  // namespace
-
-ComparisonStart start_comparison(const fs::path& run, const fs::path& ledger, const std::string& base,
-                                 const std::string& change) {
-  const AlphaLedger now = read_ledger(ledger, base, change);
-  const fs::path file = run / "comparison.json";
-  if (!fs::exists(file)) {
-    const ComparisonStart start{fresh_seed(), now};
-    write_file_atomically(file, print_json({{"seed", start.seed}, {"ledger", to_json(start.ledger)}}, 1) + "\n");
-    return start;
-  }
-  const ComparisonStart start = read_json_file(file, "begin another run", [&](const nlohmann::json& value) {
+ComparisonStart read_start(const fs::path& file, const std::string& base, const std::string& change) {
+  return read_json_file(file, "begin another run", [&](const nlohmann::json& value) {
     const JsonFields fields(value);
     return ComparisonStart{fields.integer<uint64_t>("seed"),
                            ledger_from_json(fields.object("ledger").json(), base, change)};
   });
-  if (now.gates > start.ledger.gates + 1) {
-    throw UsageError(ledger.string() +
+}
+
+}  // namespace
+
+// A lock of flock() is the open file's: it ends with the process, and none that is started gets it.
+LedgerFile::LedgerFile(fs::path path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  std::error_code ignored;  // open() says why
+  fs::create_directories(path_.parent_path(), ignored);
+  const std::string file = path_.string() + ".lock";
+  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0) throw UsageError(file + ": cannot be written: " + std::strerror(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  const int code = errno;
+  ::close(lock_);
+  if (code != EWOULDBLOCK) throw UsageError(file + ": cannot be locked: " + std::strerror(code));
+  throw UsageError(path_.string() +
+                   ": another gate of this base and change is under way; begin another run when it has ended");
+}
+
+LedgerFile::~LedgerFile() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+AlphaLedger LedgerFile::read(const std::string& base, const std::string& change) const {
+  if (path_.empty() || !fs::exists(path_)) return {.base = base, .change = change};
+  return read_json_file(path_, "remove it to begin anew, and say so",
+                        [&](const nlohmann::json& value) { return ledger_from_json(value, base, change); });
+}
+
+void LedgerFile::save(const AlphaLedger& ledger) const {
+  if (!path_.empty()) write_file_atomically(path_, print_json(to_json(ledger), 1) + "\n");
+}
+
+ComparisonStart start_comparison(const fs::path& run, const LedgerFile& file, const std::string& base,
+                                 const std::string& change) {
+  const AlphaLedger now = file.read(base, change);
+  const fs::path known = run / "comparison.json";
+  const bool goes_on = fs::exists(known);
+  ComparisonStart start = goes_on ? read_start(known, base, change) : ComparisonStart{fresh_seed(), now};
+  if (!goes_on) {
+    write_file_atomically(known, print_json({{"seed", start.seed}, {"ledger", to_json(now)}}, 1) + "\n");
+  }
+  const bool is_counted = now != start.ledger;  // or it was killed between the two files
+  if (is_counted && now.last_seed != start.seed) {
+    throw UsageError(file.path().string() +
                      ": another gate of this base and change began since this run was interrupted; begin another run");
   }
+  start.ledger.last_seed = start.seed;
+  if (is_counted) return start;
+  AlphaLedger begun = start.ledger;
+  ++begun.gates;
+  file.save(begun);
   return start;
 }
 

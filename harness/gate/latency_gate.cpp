@@ -14,7 +14,6 @@
 namespace assay {
 namespace {
 
-constexpr double kSuspicion = 0.05;       // a p value that says enough to look on
 constexpr double kVoidImbalance = 0.001;  // level of a finding
 
 struct OutcomeRow {
@@ -99,12 +98,18 @@ LatencyGate::LatencyGate(LatencyPolicy policy, std::vector<GatedCase> cases, Alp
       if (!margin.gates) pair.result.reason = margin.note;
       const auto called = std::ranges::find(ledger_.regressed, key, &AlphaLedger::Called::pair);
       if (called != ledger_.regressed.end()) {
+        const bool failed = !called->failure.empty();
         pair.open = false;
-        pair.result = {LatencyOutcome::regress, called->reading, true,
+        pair.result = {failed ? LatencyOutcome::failed : LatencyOutcome::regress, called->reading, true,
                        "called so by an earlier gate of this base and change, and not measured again"};
-        if (called->reading.blocks > 0) pair.result.reason += ": " + reason_of(metric, pair.result, margin);
+        if (failed) {
+          pair.result.reason += ": " + called->failure;
+        } else if (called->reading.blocks > 0) {
+          pair.result.reason += ": " + reason_of(metric, pair.result, margin);
+        }
       }
       const auto before = std::ranges::find(ledger_.open, key, &AlphaLedger::Open::pair);
+      pair.result.needs_fresh = c.is_suspect || before != ledger_.open.end();
       if (before == ledger_.open.end()) continue;
       pair.suspect = pair.open;
       pair.earlier = before->gates;
@@ -222,9 +227,7 @@ void LatencyGate::end_look() {
   };
   for_each_open([&](size_t i, size_t metric, Pair&) { read(i, metric); });
   if (!confirms_) {
-    for_each_open([&](size_t i, size_t metric, Pair& pair) {
-      pass_or_suspect(pair, cases_[i].margins[metric], cases_[i].is_suspect);
-    });
+    for_each_open([&](size_t i, size_t metric, Pair& pair) { pass_or_suspect(pair, cases_[i].margins[metric]); });
   } else {
     const double alpha = budget_ * policy_.spends[look_];
     call(&Pair::suspect, &LatencyReading::p_slower, LatencyOutcome::regress, alpha);
@@ -245,11 +248,11 @@ void LatencyGate::read(size_t c, size_t metric) {
   pair.result.confirmed = confirms_;
 }
 
-void LatencyGate::pass_or_suspect(Pair& pair, const Margin& margin, bool is_suspect) {
+void LatencyGate::pass_or_suspect(Pair& pair, const Margin& margin) {
   const LatencyReading& reading = pair.result.reading;
   pair.hopeful = reading.p_faster < kSuspicion;
   pair.open =
-      is_suspect || pair.hopeful || pair.earlier > 0 || reading.upper >= margin.margin || reading.p_slower < kSuspicion;
+      pair.result.needs_fresh || pair.hopeful || reading.upper >= margin.margin || reading.p_slower < kSuspicion;
   pair.suspect = pair.open;
   if (!pair.open) pair.result.outcome = LatencyOutcome::pass;
 }
@@ -310,7 +313,7 @@ AlphaLedger LatencyGate::ledger() const {
       const LatencyPair key{cases_[i].id, metric};
       const auto is_this = [&](const AlphaLedger::Open& open) { return open.pair == key; };
       const LatencyOutcome outcome = pair.result.outcome;
-      if (pair.suspect) {
+      if (pair.suspect && outcome != LatencyOutcome::failed) {
         std::erase_if(ledger.open, is_this);
         const bool undecided =
             pair.open || outcome == LatencyOutcome::inconclusive || outcome == LatencyOutcome::invalid;
@@ -318,7 +321,9 @@ AlphaLedger LatencyGate::ledger() const {
       }
       const bool is_told =
           std::ranges::find(ledger.regressed, key, &AlphaLedger::Called::pair) != ledger.regressed.end();
-      if (outcome == LatencyOutcome::regress && !is_told) ledger.regressed.push_back({key, pair.result.reading});
+      if (is_told) continue;
+      if (outcome == LatencyOutcome::regress) ledger.regressed.push_back({key, pair.result.reading});
+      if (outcome == LatencyOutcome::failed) ledger.regressed.push_back({key, {}, pair.result.reason});
     }
   }
   return ledger;
@@ -361,12 +366,13 @@ LatencyResult LatencyGate::result() const {
 }
 
 void add_earlier_regressions(const AlphaLedger& ledger, std::span<const GatedCase> cases, LatencyResult& result) {
-  for (const auto& [pair, unused] : ledger.regressed) {
+  for (const auto& [pair, unused, failure] : ledger.regressed) {
     if (std::ranges::find(cases, pair.case_id, &GatedCase::id) != cases.end()) continue;
     result.exit_code = combine_exit_codes(result.exit_code, exit_code_of(LatencyOutcome::regress));
-    result.findings.push_back({"latency", fmt::format("{} {}: called slower by an earlier gate of this base and "
-                                                      "change, and not among the cases now",
-                                                      pair.case_id, word_of(pair.metric))});
+    result.findings.push_back(
+        {"latency", fmt::format("{} {}: called {} by an earlier gate of this base and change, and not among the cases "
+                                "now",
+                                pair.case_id, word_of(pair.metric), failure.empty() ? "slower" : "failed")});
   }
 }
 

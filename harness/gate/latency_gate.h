@@ -74,11 +74,14 @@ struct MeasuredCase {
   std::optional<KernelFailure> failure{};
 };
 
+constexpr double kSuspicion = 0.05;  // a p value that says enough to look on
+
 struct PairResult {
   LatencyOutcome outcome = LatencyOutcome::not_gated;
-  LatencyReading reading;  // of the last look it was in
-  bool confirmed = false;  // that look was of fresh blocks, after the screen
-  std::string reason;      // one line
+  LatencyReading reading;    // of the last look it was in
+  bool confirmed = false;    // that look was of fresh blocks, after the screen
+  std::string reason;        // one line
+  bool needs_fresh = false;  // no screen passes it: its case is suspect, or an earlier gate left it undecided
 };
 
 struct CaseResult {
@@ -148,7 +151,7 @@ class LatencyGate {
   void count_voids(std::span<const MeasuredCase> block);
   void end_look();
   void read(size_t c, size_t metric);
-  void pass_or_suspect(Pair& pair, const Margin& margin, bool is_suspect);
+  void pass_or_suspect(Pair& pair, const Margin& margin);
   void call(bool Pair::*family, double LatencyReading::*p, LatencyOutcome outcome, double alpha);
   void pass_or_go_on(Pair& pair, const Margin& margin);
   void begin_next_look();

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <map>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <thread>
 
 #include "core/error.h"
 #include "gate/program.h"
@@ -222,6 +225,20 @@ std::string sha256_of(const fs::path& file) {
   const ProgramEnd end = run_program({"sha256sum", "--zero", "--", file.string()});
   const std::string sum = end.output.substr(0, kDigits);
   return end.status == 0 && is_sha256(sum) ? sum : kUnknown;
+}
+
+std::vector<std::string> sha256_of(const std::vector<fs::path>& files) {
+  std::vector<std::string> sums(files.size());
+  std::atomic<size_t> next = 0;
+  std::vector<std::future<void>> at_work;
+  for (size_t i = 0; i < std::min<size_t>(files.size(), std::max(1u, std::thread::hardware_concurrency())); ++i) {
+    at_work.push_back(std::async(std::launch::async, [&] {
+      for (size_t file = next++; file < files.size(); file = next++) sums[file] = sha256_of(files[file]);
+    }));
+  }
+  for (std::future<void>& one : at_work) one.wait();
+  for (std::future<void>& one : at_work) one.get();
+  return sums;
 }
 
 }  // namespace assay

@@ -17,7 +17,9 @@ struct Package {
 std::vector<Package> packages_of(const std::vector<std::filesystem::path>& files,
                                  const std::filesystem::path& root = "/");
 
-// 64 hexadecimal digits, or "unknown" for a file that cannot be read.
+// 64 hexadecimal digits, or "unknown" for a file that cannot be read; of several, as many at once as there are
+// processors.
 std::string sha256_of(const std::filesystem::path& file);
+std::vector<std::string> sha256_of(const std::vector<std::filesystem::path>& files);
 
 }  // namespace assay

@@ -104,6 +104,21 @@ std::string remedy_of(const PinnedLibrary& library) {
   return "install " + (library.package == kUnknown ? "that build" : library.package);
 }
 
+// A build-id survives an edit of the file.
+std::vector<std::string> edited_files(const Pin& pin, const Environment& environment) {
+  std::vector<std::string> lines;
+  for (const PinnedLibrary& pinned : pin.libraries) {
+    for (const LoadedLibrary& library : environment.libraries) {
+      const bool is_it = name_of(file_of(library)) == name_of(pinned.file) && to_build(library) == to_build(pinned);
+      if (!is_it || pinned.sha256 == kUnknown || library.sha256.empty() || library.sha256 == pinned.sha256) continue;
+      lines.push_back(line_of(environment.platform, name_of(pinned.file), "sha256 " + pinned.sha256,
+                              library.sha256 + " in " + library.path + ", of the same version and build-id",
+                              remedy_of(pinned)));
+    }
+  }
+  return lines;
+}
+
 std::vector<std::string> lines_of(const std::string& name, const Unequal& unequal, const Environment& environment) {
   std::vector<std::string> lines;
   const auto add = [&](const std::string& pinned, const std::string& found, const std::string& remedy) {
@@ -180,6 +195,18 @@ Environment environment_of(const Run& run) {
   return environment;
 }
 
+void add_checksums(std::vector<LoadedLibrary>& libraries) {
+  std::vector<LoadedLibrary*> unread;
+  std::vector<fs::path> files;
+  for (LoadedLibrary& library : libraries) {
+    if (!library.sha256.empty()) continue;
+    unread.push_back(&library);
+    files.emplace_back(library.path);
+  }
+  const std::vector<std::string> sums = sha256_of(files);
+  for (size_t i = 0; i < sums.size(); ++i) unread[i]->sha256 = sums[i];
+}
+
 std::vector<std::string> differences(const Pin& pin, const Environment& found) {
   std::vector<std::string> lines;
   for (const PinnedFact& fact : pinned_facts(pin.platform.device)) {
@@ -190,6 +217,7 @@ std::vector<std::string> differences(const Pin& pin, const Environment& found) {
   for (const auto& [name, unequal] : unequal_libraries(pin, found)) {
     for (std::string& line : lines_of(name, unequal, found)) lines.push_back(std::move(line));
   }
+  for (std::string& line : edited_files(pin, found)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -308,10 +336,11 @@ Pin make_pin(const Environment& environment, const std::vector<LoadedLibrary>& l
   add(environment.libraries, false);
   add(late, true);
   const std::vector<Package> packages = packages_of(files);
+  const std::vector<std::string> sums = sha256_of(files);
   for (size_t i = 0; i < files.size(); ++i) {
     pin.libraries[i].package = packages[i].name;
     pin.libraries[i].package_sha256 = packages[i].sha256;
-    pin.libraries[i].sha256 = sha256_of(files[i]);
+    pin.libraries[i].sha256 = sums[i];
   }
   std::ranges::sort(pin.libraries, {}, [](const PinnedLibrary& one) { return std::tie(one.file, one.build_id); });
   return pin;

@@ -25,9 +25,13 @@ struct Environment {
 // Of a run, as its run.json tells it. While it goes on, nothing was loaded late yet.
 Environment environment_of(const Run& run);
 
-// One line a difference: what, both values, what to do. Empty: the environment is the pinned one. A library is missing
-// where `found` is whole and it would not come late; one that the pin does not list is a difference always. Libraries
-// are paired by their name without a version.
+// Reads the files that have no checksum yet: 0.4 s for the libraries of a CPU on two cores.
+void add_checksums(std::vector<LoadedLibrary>& libraries);
+
+// One line a difference: what, both values, what to do. Empty: the environment is the pinned one. A file of the pinned
+// version and build-id whose checksum is another is one too, where both have one. A library is missing where `found` is
+// whole and it would not come late; one that the pin does not list is a difference always. Libraries are paired by
+// their name without a version.
 std::vector<std::string> differences(const Pin& pin, const Environment& found);
 
 // What neither tells ("cpu.microcode"), so that equality proves nothing.

@@ -15,8 +15,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kHeading =
     "# What latency, observed goldens and canaries are judged with on this platform. Written by `assay env pin`, never "
-    "by\n# hand. Compared are facts, versions and build-ids; package and checksums say where the same file is to be "
-    "had.\n\n";
+    "by\n# hand. Compared are facts, and each library's version, build-id and sha256; package says where that file is "
+    "to "
+    "be had.\n\n";
 constexpr const char* kRemedy = "; restore the file, or write it anew with 'assay env pin'";
 
 // Those of a GPU's machine last.

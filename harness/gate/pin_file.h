@@ -17,7 +17,8 @@
 //   package_sha256 = "ba4f88..."
 //   sha256 = "51c0a7..."              of the file
 //
-// Facts, versions and build-ids are compared; package and checksums say where that very file is to be had.
+// Facts, versions, build-ids and files' checksums are compared; package and its checksum say where that very file is to
+// be had.
 #pragma once
 
 #include <filesystem>

@@ -35,9 +35,9 @@ class Elf {
 
   struct Section {
     std::string_view name;
-    std::string_view content;
+    std::string_view content;  // none of SHT_NOBITS, which is zeros
     uint32_t type;
-    uint64_t flags;
+    uint64_t flags, size, alignment;
   };
   std::vector<Section> sections() const {
     std::vector<Section> found;
@@ -51,7 +51,7 @@ class Elf {
       const bool has_bytes = section->sh_type != SHT_NOBITS;
       found.push_back({rest.substr(0, rest.find('\0')),
                        has_bytes ? slice(section->sh_offset, section->sh_size) : std::string_view{}, section->sh_type,
-                       section->sh_flags});
+                       section->sh_flags, section->sh_size, section->sh_addralign});
     }
     return found;
   }
@@ -87,20 +87,20 @@ std::string hex(std::string_view bytes) {
   return out;
 }
 
-// xxh64 of the names and contents of the sections for which `counts`; empty when there are none.
-template <class Counts>
-std::string hash_of_sections(const std::filesystem::path& file, const Counts& counts) {
+void add_name_and_content(const Elf::Section& section, XXH64_state_t& state) {
+  XXH64_update(&state, section.name.data(), section.name.size());
+  XXH64_update(&state, section.content.data(), section.content.size());
+}
+
+// xxh64 of what `add` adds of each section, where it tells by true that it added any; empty when there is none.
+template <class Add>
+std::string hash_of_sections(const std::filesystem::path& file, const Add& add) {
   const auto elf = Elf::read(file);
   if (!elf) return {};
   const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(), &XXH64_freeState);
   XXH64_reset(state.get(), 0);
   bool any = false;
-  for (const Elf::Section& section : elf->sections()) {
-    if (section.content.empty() || !counts(section)) continue;
-    XXH64_update(state.get(), section.name.data(), section.name.size());
-    XXH64_update(state.get(), section.content.data(), section.content.size());
-    any = true;
-  }
+  for (const Elf::Section& section : elf->sections()) any = add(section, *state) || any;
   if (!any) return {};
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(XXH64_digest(state.get())));
@@ -177,15 +177,21 @@ std::string build_id_of(const std::filesystem::path& file) {
 }
 
 std::string code_hash_of(const std::filesystem::path& file) {
-  return hash_of_sections(file, [](const Elf::Section& section) {
+  return hash_of_sections(file, [](const Elf::Section& section, XXH64_state_t& state) {
     const auto starts = [&](std::string_view prefix) { return section.name.starts_with(prefix); };
-    return starts(".text") || starts(".rodata") || starts(".data.rel.ro") || starts(".nv_fatbin");
+    const bool is_code = starts(".text") || starts(".rodata") || starts(".data.rel.ro") || starts(".nv_fatbin");
+    if (!is_code || section.content.empty()) return false;
+    add_name_and_content(section, state);
+    return true;
   });
 }
 
 std::string image_hash_of(const std::filesystem::path& file) {
-  return hash_of_sections(file, [](const Elf::Section& section) {
-    return (section.flags & SHF_ALLOC) != 0 && section.name != ".note.gnu.build-id";
+  return hash_of_sections(file, [](const Elf::Section& section, XXH64_state_t& state) {
+    if ((section.flags & SHF_ALLOC) == 0 || section.name == ".note.gnu.build-id") return false;
+    add_name_and_content(section, state);
+    for (const uint64_t number : {section.size, section.alignment}) XXH64_update(&state, &number, sizeof number);
+    return true;
   });
 }
 

@@ -18,9 +18,9 @@ std::string code_hash_of(const std::filesystem::path& file);
 // What tells one build of a library from another: its build-id, or "code-" and its code_hash_of() where it has none.
 std::string build_of(const std::filesystem::path& file);
 
-// xxh64, as 16 hex digits, of all that is loaded of the file, its build-id left out: code, data, what it imports and
-// which libraries it needs, GPU code with the line numbers that were compiled into it. Two files of one hash do the
-// same as long as what they read at run time is the same. Empty when the file is no ELF.
+// xxh64, as 16 hex digits, of all that is loaded of the file, its build-id left out: code, data, how much memory its
+// zeros take, what it imports and which libraries it needs, GPU code with the line numbers that were compiled into it.
+// Two files of one hash do the same as long as what they read at run time is the same. Empty when the file is no ELF.
 std::string image_hash_of(const std::filesystem::path& file);
 
 // Names of the functions and variables that the file takes from libraries; empty when it is no ELF.

@@ -74,7 +74,8 @@ json to_json(const Run& run) {
     libraries.push_back({{"path", valid_utf8(library.path)},
                          {"version", valid_utf8(library.version)},
                          {"build_id", valid_utf8(library.build_id)},
-                         {"modules", texts_to_json(library.modules)}});
+                         {"modules", texts_to_json(library.modules)},
+                         {"sha256", valid_utf8(library.sha256)}});
   }
   json kernels = json::array();
   for (const KernelEntry& kernel : run.kernels) {
@@ -147,8 +148,9 @@ Run run_from_json(const json& value) {
   const JsonFields environment = fields.object("environment");
   for (const std::string& key : environment.keys()) run.environment[key] = environment.text(key);
   for (const JsonFields& library : fields.objects("libraries")) {
-    run.libraries.push_back(
-        {library.text("path"), library.text("version"), library.text("build_id"), library.texts("modules")});
+    run.libraries.push_back({library.text("path"), library.text("version"), library.text("build_id"),
+                             library.texts("modules"),
+                             library.json().contains("sha256") ? library.text("sha256") : ""});
   }
   for (const JsonFields& kernel : fields.objects("kernels")) {
     const JsonFields contract = kernel.object("contract");

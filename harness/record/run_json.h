@@ -29,6 +29,7 @@ struct Asked {
 struct LoadedLibrary {
   std::string path, version, build_id;
   std::vector<std::string> modules = {};  // file names of those in whose own processes it was mapped
+  std::string sha256 = {};                // of the file; empty: nobody asked
 };
 
 // What tells a library's code, wherever it lies: "libm.so.6 d6e6f9e3...", or "libm.so.6 version 2.36" without a

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "gate/program.h"
 #include "load/elf.h"
 #include "scratch.h"
 
@@ -83,6 +84,24 @@ TEST(Arms, OneBitOfDataIsAChangeAndABuildIdIsNone) {
   other_data[whole.size() / 2] = static_cast<char>(other_data[whole.size() / 2] ^ 1);  // in the midst of what is loaded
   write_text(scratch.path / "data.so", other_data);
   EXPECT_NE(image_hash_of(scratch.path / "data.so"), before);
+}
+
+// Zeros have no bytes in the file: one table in the place of another is a change all the same.
+TEST(Arms, TheSizeAndTheAlignmentOfZerosAreAChange) {
+  Scratch scratch;
+  const auto hash_with = [&](const std::string& table) {
+    write_text(scratch.path / "k.c", table + "\nchar* f(long n) { return table + n; }\n");
+    const ProgramEnd end = run_program(
+        {"cc", "-O2", "-fPIC", "-shared", "-o", (scratch.path / "k.so").string(), (scratch.path / "k.c").string()});
+    EXPECT_EQ(end.status, 0) << end.output;
+    return image_hash_of(scratch.path / "k.so");
+  };
+  for (const std::string kind : {"static char", "static _Thread_local char"}) {
+    const std::string small = hash_with(kind + " table[64];");
+    EXPECT_EQ(hash_with(kind + " table[64];"), small);
+    EXPECT_NE(hash_with(kind + " table[1 << 26];"), small) << kind;
+    EXPECT_NE(hash_with(kind + " table[64] __attribute__((aligned(4096)));"), small) << kind;
+  }
 }
 
 TEST(Arms, KernelsOfOneArmAloneAreNamedAndOtherTargetsAreNotAsked) {

@@ -340,5 +340,12 @@ TEST_F(BlockMeterTest, PlansAreMadeWithoutASample) {
   }
 }
 
+TEST_F(BlockMeterTest, PlansAreAskedForAgainOnceWhereAJudgeDies) {
+  world.deaths = {0};
+  EXPECT_EQ(three().planned(true).size(), 2u);
+  world.deaths = {2, 3};
+  EXPECT_THROW(three().planned(true), JudgeDied);
+}
+
 }  // namespace
 }  // namespace assay

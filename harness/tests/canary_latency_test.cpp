@@ -83,6 +83,29 @@ TEST_F(CanaryLatencyTest, UndecidedIsHeldUnlessItIsNotSlower) {
   EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("no look was had")));
 }
 
+// Cut off between two looks: all that keeps a pair below its margin open, and is no hope that it is faster.
+TEST_F(CanaryLatencyTest, WhatMayBeSlowerOrWasToBeConfirmedIsHeldThoughBelowItsMargin) {
+  PairResult& pair = latency.result.cases[0].pairs[0];
+  const PairResult below{
+      LatencyOutcome::inconclusive,
+      {.blocks = 4, .estimate = 0.2, .interval = {0.19, 0.21}, .upper = 0.21, .p_slower = 1e-10, .p_faster = 1},
+      false,
+      ""};
+  latency.result.cases[0].margins[0].margin = std::log(1.25);  // of a class that nobody has calibrated
+  for (const bool confirmed : {false, true}) {
+    pair = below;
+    pair.confirmed = confirmed;
+    EXPECT_EQ(judged(true).verdict, CanaryVerdict::hold) << "22 % slower beyond doubt";
+    EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("slower perhaps (p 1e-10 that it is not)")));
+    pair.reading.p_slower = kSuspicion;
+    EXPECT_EQ(judged(true).verdict, CanaryVerdict::promote) << "faster perhaps";
+    pair.needs_fresh = true;
+    EXPECT_EQ(judged(true).verdict, confirmed ? CanaryVerdict::promote : CanaryVerdict::hold) << "its plan changed";
+  }
+  pair.confirmed = false;
+  EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("fresh blocks were to confirm it")));
+}
+
 TEST_F(CanaryLatencyTest, AQuantileWithoutABlockIsHeldWhereItsMedianHadSome) {
   latency.result.cases[0].pairs[1] = {LatencyOutcome::inconclusive, {}, false, ""};
   EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("unknown: inconclusive, no look was had")));

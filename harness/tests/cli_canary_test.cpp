@@ -8,9 +8,11 @@ namespace assay {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -33,6 +35,31 @@ TEST_F(CanaryCli, TheSameLibraryUnderAnotherPathIsPromotedAndSaidToBeTheSame) {
     }
     EXPECT_TRUE(is_loaded) << side;
   }
+}
+
+// What calls the library is a part of what was slow or failed: mended, it is asked anew.
+TEST_F(CanaryCli, ALedgerIsOfTheLibrariesTheModulesAndThePlatform) {
+  const fs::path same = scratch.path / "same", ledgers = scratch.path / "ledgers";
+  copy(same / "libopenblas.so.0", "libopenblas.so.0");
+  const std::vector<std::string> untimed{"--filter", kFewCases.back(), "--ledgers", ledgers.string()};
+  EXPECT_EQ(canary(same, untimed).status, 0);
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(ledgers)) names.push_back(entry.path().filename());
+  const std::string platform = written().at("environment_label").at("platform");
+  EXPECT_THAT(names, Contains(MatchesRegex("openblas-[0-9a-f]{16}-openblas-[0-9a-f]{16}-modules-[0-9a-f]{16}-" +
+                                           platform + "\\.json")));
+}
+
+// What was judged is told.
+TEST_F(CanaryCli, ALatencyThatCannotBeComparedIsInvalidAndAnError) {
+  const fs::path same = scratch.path / "same", ledgers = scratch.path / "ledgers";
+  copy(same / "libopenblas.so.0", "libopenblas.so.0");
+  write_text(ledgers, "a file where the folder should be");
+  const ProgramEnd end = canary(same, {"--filter", kFewCases.back(), "--ledgers", ledgers.string()});
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("INVALID: openblas"), HasSubstr("1 cases of 1 kernels")));
+  EXPECT_THAT(grave(), ElementsAre("voids "));
+  EXPECT_THAT(written().at("why_no_latency"), HasSubstr("cannot be written: Not a directory"));
 }
 
 TEST_F(CanaryCli, AWrongResultOnOneShapeIsRejectedForExactlyThat) {

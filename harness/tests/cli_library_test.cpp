@@ -415,6 +415,7 @@ TEST_F(PromoteCli, OfLessThanEverythingThereIsNoPromotion) {
   expect_refused(refused_with("/asked/latency", false), "it measured no latency");
   expect_refused(refused_with("/why_no_latency", "no block of it was measured"),
                  "no latency: no block of it was measured");
+  expect_refused(refused_with("/out_of_time", true), "its time for latency was up with shapes undecided");
   expect_refused(refused_with("/asked/modules", {"mine.so"}), "it judged the modules of --module");
   expect_refused(refused_with("/asked/tier", "smoke"), "it judged the smoke tier; judge --tier ci");
   expect_refused(refused_with("/environment_label/state", "unpinned"), "was not the pinned one");

@@ -114,6 +114,23 @@ TEST_F(Pins, EachDifferenceIsOneLineAndExit3) {
   EXPECT_EQ(env("verify").status, 0);
 }
 
+// Which the pin's build-id does not tell.
+TEST_F(Pins, AFileThatWasEditedIsADifference) {
+  ASSERT_EQ(env("pin").status, 0);
+  const Pin pin = read_pin(pin_file());
+  const auto libm = std::ranges::find(pin.libraries, "libm.so.6", &PinnedLibrary::file);
+  ASSERT_NE(libm, pin.libraries.end());
+  edit_pin(libm->sha256, std::string(64, '0'));
+  const ProgramEnd end = env("verify");
+  EXPECT_EQ(end.status, 3) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("  libm: pinned sha256 " + std::string(64, '0') + ", found " + libm->sha256),
+                                HasSubstr("libm.so.6, of the same version and build-id; ")));
+  EXPECT_EQ(judge("run").status, 0);
+  const assay::Run run_then = read_run(run);
+  EXPECT_EQ(run_then.pin.state, PinState::mismatched);
+  EXPECT_THAT(approve().output, HasSubstr("libm")) << "a run keeps what it had loaded";
+}
+
 TEST_F(Pins, BadInputIsOneLineAndExit4) {
   ASSERT_EQ(env("pin").status, 0);
   const std::string good = content_of(pin_file());

@@ -121,6 +121,8 @@ TEST(LatencyGate, WhatTheCallerSuspectsPassesOnFreshBlocksAlone) {
   for (const CaseResult& c : result.cases) EXPECT_EQ(c.pairs[kP50].outcome, LatencyOutcome::pass);
   EXPECT_TRUE(result.cases[0].pairs[kP50].confirmed);
   EXPECT_FALSE(result.cases[1].pairs[kP50].confirmed);
+  EXPECT_TRUE(result.cases[0].pairs[kP50].needs_fresh) << "which tells whoever reads a gate that was cut off";
+  EXPECT_FALSE(result.cases[1].pairs[kP50].needs_fresh);
   EXPECT_GT(result.cases[0].blocks, result.cases[1].blocks);
 }
 
@@ -430,6 +432,7 @@ TEST(AlphaLedger, WhatWasOpenIsConfirmedAndPassesAtHalfTheError) {
   Driver driver({gated("a"), gated("b")}, ledger);
   const LatencyResult result = driver.run(all_around(0));
   EXPECT_EQ(driver.blocks, 24) << "no screen lets it pass";
+  EXPECT_TRUE(result.cases[0].pairs[kP50].needs_fresh);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.cases[1].blocks, 4);
   EXPECT_THAT(driver.gate.ledger().open, IsEmpty()) << "it passed";
@@ -446,13 +449,38 @@ TEST(AlphaLedger, WhatWasOpenIsConfirmedAndPassesAtHalfTheError) {
   EXPECT_LT(upper_at(1), upper_at(2));
 }
 
+// A kernel that fails at times would pass the next time.
+TEST(AlphaLedger, WhatFailedHasFailedAndWhatWasOpenStaysSo) {
+  const AlphaLedger::Open open{{"a", LatencyMetric::p50}, 3};
+  LatencyGate first(policy(), {gated("a"), gated("b")}, {.gates = 3, .open = {open}});
+  const KernelFailure crash{"failed: SIGSEGV", false, true};
+  first.add(std::vector<MeasuredCase>{{.index = 0, .failure = crash}, {.index = 1, .failure = crash}});
+  const AlphaLedger ledger = first.ledger();
+  EXPECT_THAT(ledger.open, ElementsAre(open));
+  ASSERT_EQ(ledger.regressed.size(), 2u);
+  EXPECT_EQ(ledger.regressed[0].failure, "while it was timed, the change alone: failed: SIGSEGV");
+
+  Driver second({gated("a"), gated("c")}, ledger);
+  EXPECT_THAT(second.gate.wanted(), ElementsAre(1));
+  const LatencyResult result = second.run(all_around(0));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::failed);
+  EXPECT_THAT(result.cases[0].pairs[kP50].reason,
+              AllOf(HasSubstr("by an earlier gate of this base and change"), HasSubstr("failed: SIGSEGV")));
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_THAT(result.findings[0].text, HasSubstr("b p50: called failed by an earlier gate"));
+  EXPECT_EQ(second.gate.ledger().regressed, ledger.regressed);
+}
+
 TEST(AlphaLedger, ReadsBackAndRefusesAnotherPairs) {
   const AlphaLedger ledger{.base = "1a2b",
                            .change = "3c4d",
                            .gates = 2,
+                           .last_seed = ~uint64_t{0},
                            .spent = 0.0061,
                            .regressed = {{{"a", LatencyMetric::tail}, {12, 0.1, {0.05, 0.2}, 0.15, 0.001, 1}},
-                                         {{"c", LatencyMetric::p50}, {}}},
+                                         {{"c", LatencyMetric::p50}, {}},
+                                         {{"d", LatencyMetric::p50}, {}, "failed: SIGSEGV"}},
                            .open = {{{"b", LatencyMetric::p90}, 1}}};
   const nlohmann::json json = parse_json(print_json(to_json(ledger)));
   EXPECT_EQ(ledger_from_json(json, "1a2b", "3c4d"), ledger);

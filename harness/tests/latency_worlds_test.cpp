@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <random>
 
 #include "gate/kill_table.h"
 #include "latency_rates.h"
@@ -137,6 +138,31 @@ double distance(std::vector<double> a, std::vector<double> b) {
 }
 
 // Summaries of processes, drawn and scaled, are as good as samples; and a machine a tenth noisier would show.
+// The bound by which a pair passes is asked at each look, and each time it may err: what is slower by exactly its
+// margin passes more often than the 5 % of one look, the more looks the machine makes it wait for.
+TEST(Latency, WhatIsSlowerByExactlyItsMarginPassesAtMostOnceInFour) {
+  constexpr int kGates = 2000;
+  std::mt19937 generator(7);
+  for (const double spread : {0.01, 0.02, 0.03, 0.05}) {
+    GatedCase one{.id = "gemm/k:m=1 warm", .latency_class = "cpu/warm/longer"};
+    one.margins[0] = {.gates = true, .least = std::log1p(0.003), .margin = std::log1p(0.02)};
+    one.priors[0] = {.value = spread * spread, .freedom = 20};
+    std::normal_distribution<double> delta(one.margins[0].margin, spread);
+    Rate passed, called;
+    for (int i = 0; i < kGates; ++i) {
+      LatencyGate gate(policy(), {one}, {});
+      const LatencyResult result = run_latency_gate(gate, [&](const std::vector<size_t>&) {
+        return std::vector<MeasuredCase>{{.index = 0, .deltas = {delta(generator), NAN, NAN}}};
+      });
+      passed.count(worst_outcome(result.cases[0]) == LatencyOutcome::pass);
+      called.count(worst_outcome(result.cases[0]) == LatencyOutcome::regress);
+    }
+    std::cout << fmt::format("slower by exactly its margin, 2 %, a block {:.0f} % off: ", 100 * spread) << "passed "
+              << text_of(passed) << ", called " << text_of(called) << "\n";
+    EXPECT_TRUE(is_below(passed, 0.25)) << spread;
+  }
+}
+
 TEST(Latency, BlocksOfSummariesAreAsBlocksOfSamples) {
   constexpr double kFarApart = 1.95;  // which equal distributions reach once in a thousand times
   World alone = harsh_world();

@@ -94,6 +94,37 @@ TEST(Pin, ALibraryOfAnotherBuildIsADifferenceAndSoIsAnotherVersionOfOneBuild) {
                                 HasSubstr("install that build"))));
 }
 
+// What was edited, or patched as a file, keeps its build-id.
+TEST(Pin, AFileOfTheSameBuildIdWithAnotherChecksumIsADifference) {
+  Pin pin = sample_pin();
+  Environment environment = as_pinned(pin);
+  environment.libraries[0].sha256 = pin.libraries[0].sha256;
+  EXPECT_THAT(differences(pin, environment), IsEmpty());
+  for (const std::string& other : {std::string(64, '3'), std::string("unknown")}) {
+    environment.libraries[0].sha256 = other;
+    EXPECT_THAT(differences(pin, environment),
+                ElementsAre("libm: pinned sha256 " + pin.libraries[0].sha256 + ", found " + other +
+                            " in /usr/lib/libm.so.6, of the same version and build-id; install deb libc6 2.36-9, or "
+                            "have a new pin reviewed: 'assay env pin --threads 2'"));
+  }
+  environment.libraries.push_back(environment.libraries[0]);
+  environment.libraries[0].sha256 = pin.libraries[0].sha256;
+  EXPECT_EQ(differences(pin, environment).size(), 1u) << "one of two";
+  pin.libraries[0].sha256 = "unknown";
+  EXPECT_THAT(differences(pin, environment), IsEmpty());
+}
+
+TEST(Pin, ChecksumsAreReadOfFilesThatHaveNoneYet) {
+  Scratch scratch;
+  const std::string file = (scratch.path / "libx.so").string();
+  write_text(file, "abc");
+  std::vector<LoadedLibrary> libraries{{file, "", "", {}}, {"/nowhere", "", "", {}}, {file, "", "", {}, "known"}};
+  add_checksums(libraries);
+  EXPECT_EQ(libraries[0].sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(libraries[1].sha256, "unknown");
+  EXPECT_EQ(libraries[2].sha256, "known");
+}
+
 TEST(Pin, AMissingLibraryIsADifferenceWhereEveryModuleWasLoaded) {
   const Pin pin = sample_pin();
   Environment environment = as_pinned(pin);
