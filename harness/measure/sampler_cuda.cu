@@ -200,7 +200,7 @@ SampleSet sample_on_gpu(const SamplerOptions& options, WorkerDevice& device, con
     set.sm_mhz.insert(set.sm_mhz.end(), group.sm_mhz.begin(), group.sm_mhz.end());
   }
   set.involuntary_switches = involuntary_switches() - switches;
-  sampler.take(static_cast<int>(std::min<int64_t>(kGroup, count)), launch, before_last);
+  if (before_last) sampler.take(static_cast<int>(std::min<int64_t>(kGroup, count)), launch, before_last);
   set.coarse = !sampler.can_hold() || (!options.single && median(set.nanoseconds) < kShortestQuanta * clock.quantum_ns);
   return set;
 }

@@ -14,9 +14,9 @@ namespace assay {
 
 enum class Caches { warm, cold };
 
-// `launch` queues on device.stream() and does not wait; what it throws comes out of here. Last comes a group whose
-// times are not kept: `before_last` queues, in the same stream, what comes before its last launch.
+// `launch` queues on device.stream() and does not wait; what it throws comes out of here. With `before_last` a
+// group comes last whose times are not kept: it queues, in the same stream, what comes before its last launch.
 SampleSet sample_on_gpu(const SamplerOptions& options, WorkerDevice& device, const std::function<void()>& launch,
-                        Caches caches, const std::function<void()>& before_last);
+                        Caches caches, const std::function<void()>& before_last = nullptr);
 
 }  // namespace assay
