@@ -15,9 +15,10 @@ ZERO_WIDTH_SPACE = "\u200b"
 
 def inert(text):
     text = re.sub(r"[^\n\t\x20-\x7e\u00a0-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\ud7ff]", "", text)
-    text = text.replace("&", "&amp;").replace("<", "&lt;")
-    text = re.sub(r"[@\[\]]|#(?=\d)", rf"\g<0>{ZERO_WIDTH_SPACE}", text)
-    return re.sub(r"(?i)\b(https?|ftp|mailto|www)([:.])", rf"\1{ZERO_WIDTH_SPACE}\2", text)
+    # Broken where they begin, not escaped: in a code span an entity is shown as it is written. A scheme has no word
+    # boundary before it, because GitHub needs none.
+    begins = r"(?i)<(?=[a-z/!?])|&(?=[a-z#])|[@\[\]]|#(?=\d)|gh-(?=\d)|(?:https?|ftp|mailto|www)(?=[:.])"
+    return re.sub(begins, rf"\g<0>{ZERO_WIDTH_SPACE}", text)
 
 
 def comment(summary, limit=LIMIT):

@@ -12,6 +12,13 @@ die() {
   exit 4
 }
 
+# cache_of VARIABLE: the user's cache, of which VARIABLE names a folder. Its users run in a substitution, so that what it
+# says ends them too.
+cache_of() {
+  [ -n "${XDG_CACHE_HOME:-${HOME:-}}" ] || die "HOME is not set; set it, or $1 to a folder"
+  say "${XDG_CACHE_HOME:-$HOME/.cache}"
+}
+
 # build FOLDER [CMake argument...]: everything, or what the array `targets` names. CUDA's compiler is $CUDACXX, the
 # machine's where CMake looks for it, or else the one that `ci/setup --cuda` installed, if it did; a folder keeps the one
 # that it was first configured with.

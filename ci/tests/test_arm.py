@@ -70,6 +70,13 @@ def refused(end, text):
     assert text in end.stderr.splitlines()[-1]
 
 
+def test_without_a_home_it_asks_for_a_folder(place):
+    unset = [f"--unset={name}" for name in ("HOME", "XDG_CACHE_HOME", "ASSAY_ARMS")]
+    command = ["env", *unset, place / "harness/ci/arm", tree(place, "base"), "cpu", place / "out"]
+    end = subprocess.run(command, capture_output=True, text=True)
+    assert (end.returncode, end.stderr) == (4, "arm: HOME is not set; set it, or ASSAY_ARMS to a folder\n")
+
+
 def test_trees_of_the_same_files_are_one_module_wherever_they_lie(place):
     first, second = tree(place, "somewhere"), tree(place, "elsewhere")
     folder, said = built(place, first)

@@ -105,6 +105,14 @@ def refused(tree, text, *arguments, **environment):
     assert not list((tree / "kept here").glob("work.*"))
 
 
+def test_without_a_home_it_asks_for_a_folder(tree):
+    unset = [f"--unset={name}" for name in ("HOME", "XDG_CACHE_HOME", "ASSAY_LIBRARIES")]
+    end = subprocess.run(["env", *unset, tree / "ci/library", "where"], capture_output=True, text=True)
+    assert (end.returncode, end.stdout) == (4, "")
+    assert end.stderr == "library: HOME is not set; set it, or ASSAY_LIBRARIES to a folder\n"
+    assert answer(tree, "where", HOME="") == [str(tree / "kept here")]
+
+
 def test_versions_are_what_each_suite_has(tree):
     assert answer(tree, "versions", "debian", "libtiny0", "old", "new") == ["old 1.0-1", "new 1.2+x-1"]
     sources = (tree / "kept here/apt/new/sources.list").read_text()

@@ -3,6 +3,7 @@ invariances what dashboards/runs keeps of them. `python ci/tests/test_readme.py`
 
 Do so where there is a CUDA compiler: the table of kernels lists those for CUDA too."""
 
+import json
 import re
 import subprocess
 import sys
@@ -22,6 +23,13 @@ CELL = re.compile(  # what `assay report RUN --invariances` writes into one
     r"|(?P<varies>varies \d+ of \d+)|(?P<broken>\*\*broken\*\* \d+ of \d+)|(?P<unknown>)"
 )
 SYMBOLS = {"promised": "●", "partly": "◐", "observed": "○", "varies": "≈", "broken": "✗", "unknown": ""}
+TABLE_OF_PLAIN = """
+extern "C" ASSAY_EXPORT const assay_module_table* assay_module(void) {
+  static const assay_kernel* const kernels[] = {assay_kernel_softmax_plain()};
+  static const assay_module_table table = {ASSAY_ABI_VERSION, sizeof(assay_kernel), "plain", 1, kernels};
+  return &table;
+}
+"""
 WORKSPACE = re.compile(r"^\| (?P<kernel>\S+) \|.*\| (?P<bytes>\d+) bytes at most[^|]*\|[^|]*\|$", re.MULTILINE)
 
 
@@ -141,6 +149,24 @@ def test_a_stale_table_is_noticed():
     assert rendered(stale) != stale
     stale = "<!-- invariances: dashboards/runs -->\n| old |\n<!-- end of invariances -->"
     assert rendered(stale) != stale
+
+
+def test_the_kernel_that_shows_how_to_add_one_passes(tmp_path):
+    """Also where a row holds NaN, and within a weak bound, as README.md says."""
+    example = re.compile(r"^`kernels/softmax/plain\.cpp`:\n```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    source, module, run = (tmp_path / name for name in ("plain.cpp", "plain.so", "run"))
+    source.write_text(example.search((ROOT / "README.md").read_text())[1] + TABLE_OF_PLAIN)
+    options = ["-std=c++20", "-O2", "-fPIC", "-shared", f"-I{ROOT / 'harness/core/include'}"]
+    subprocess.run(["g++", *options, "-o", module, source], check=True)
+    command = [ASSAY, "check", "--module", module, "--filter", "softmax/plain", "--root", ROOT, "--out", run]
+    end = subprocess.run(command, capture_output=True, text=True)
+    assert end.returncode == 0, end.stdout + end.stderr
+    records = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+    verdicts = {record["kernel_id"]: record["verdict"] for record in records}
+    assert set(verdicts.values()) == {"pass", "unsupported"}
+    assert verdicts["softmax/plain:rows=5,cols=64,dtype=f32,fill=nan_one"] == "pass"
+    outcomes = {one["outcome"] for record in records for one in record["checks"] if one["check"] == "accuracy"}
+    assert "weak" in outcomes
 
 
 def refused(contracts: str) -> list[str]:

@@ -101,6 +101,15 @@ def test_what_cannot_be_installed_is_told_with_its_remedy(tree, programs, line):
     assert end.stderr.splitlines()[-1] == f"setup: {line}"
 
 
+@pytest.mark.parametrize("name", ["packages.txt", "requirements.txt", "cuda-requirements.txt"])
+def test_a_list_that_is_gone_is_told(tree, name):
+    assert setup(tree, "--cuda").returncode == 0
+    (tree / "ci" / name).unlink()
+    end = setup(tree, "--cuda")
+    assert (end.returncode, end.stdout) == (4, "")
+    assert end.stderr == f"setup: ci/{name} cannot be read; take it from the repository again\n"
+
+
 def test_any_other_failure_is_exit_4_too(tree):
     stand_in(tree, "rm", "echo busy >&2\nexit 1\n")
     end = setup(tree, "--cuda")

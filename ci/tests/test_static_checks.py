@@ -40,7 +40,10 @@ echo "{JUNIT}" >"$2"
 exec {shutil.which("git")} "$@"
 """,
     "build/bin/assay": f'printf "{BEYOND}:\\n- a: too large\\n\\nAlarms:\\n- none\\n"\n',
-    "harness/tests/mutants/build.py": 'print("skipped: 3 faults: of other parts")\n',
+    "harness/tests/mutants/build.py": """import sys
+print("skipped: 3 faults: of other parts")
+open("parts", "a").write(sys.argv[-1] + "\\n")
+""",
     ".venv/bin/ruff": "",
     ".venv/bin/clang-tidy": 'for file; do :; done\necho "$file" >>tidied\n',
     ".venv/bin/python": f'exec {sys.executable} "$@"\n',
@@ -65,7 +68,7 @@ def tree(tmp_path):
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(PYTHON_TESTS if name.endswith(".py") else "")
-    (tmp_path / ".gitignore").write_text("/build/\n/programs/\n/.venv/\n/tidied\n")
+    (tmp_path / ".gitignore").write_text("/build/\n/programs/\n/.venv/\n/tidied\n/parts\n")
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-qm", "one")
@@ -186,6 +189,25 @@ def test_what_there_is_none_of_is_not_left_out(tree):
     end = run(tree, "--all", NO_TEST_IS="gpu")
     assert "labelled gpu" not in end.stdout
     assert "CUDA" not in end.stdout
+
+
+def test_another_commit_judges_another_part_of_the_faults_in_a_shallow_clone_too(tree):
+    for number in range(6):
+        git(tree, "commit", "-q", "--amend", "-m", f"{number}")  # the count of commits stays
+        assert failed(tree) == []
+    parts = (tree / "parts").read_text().split()
+    assert len(parts) == 6
+    assert len(set(parts)) > 1
+    assert all(re.fullmatch(r"([1-9]|[1-3]\d|4[0-5])/45", part) for part in parts)
+
+
+def test_without_git_it_counts_all_the_same(tree):
+    shutil.rmtree(tree / ".git")
+    end = run(tree)
+    assert (end.returncode, end.stderr.count("syntax error")) == (1, 0), end.stdout + end.stderr
+    assert re.search(r" passed, \d+ failed, \d+ skipped$", end.stdout.splitlines()[-1])
+    assert "seeded-faults: passed" in end.stdout
+    assert re.fullmatch(r"\d+/45\n", (tree / "parts").read_text())
 
 
 def test_a_selftest_that_fails_is_a_failure_whatever_it_lists(tree):

@@ -119,7 +119,41 @@ def test_every_pull_request_is_tested_and_its_cuda_code_compiled():
     gate = load(ROOT / ".github/workflows/gate.yml")
     assert filters(gate, "pull_request") == set()
     assert list(running(gate, "ci/test --cuda")) == [("cuda", None)]
-    assert list(running(gate, "ci/test")) == [("test", "${{ github.event.pull_request.base.sha }}")]
+    assert list(running(gate, "ci/test")) == [("test", "HEAD^1")]
+
+
+def test_the_base_is_what_the_change_was_merged_into(tmp_path):
+    steps = load(ROOT / ".github/workflows/gate.yml")["jobs"]["gate"]["steps"]
+    checkouts = [step["with"] for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+    change, base = checkouts
+    assert (change["path"], base["path"]) == ("change", "base")
+    assert "ref" not in change, "the merge commit"
+    assert base["ref"] == "${{ steps.merge.outputs.base }}"
+    (script,) = [step["run"] for step in steps if step.get("id") == "merge"]
+
+    def git(*arguments):
+        who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"]
+        command = ["git", *who, *arguments]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    git("init", "-qb", "main", "origin")
+    git("-C", "origin", "commit", "-qm", "the pull request begins here", "--allow-empty")
+    git("-C", "origin", "switch", "-qc", "pull-request")
+    git("-C", "origin", "commit", "-qm", "change", "--allow-empty")
+    git("-C", "origin", "switch", "-q", "main")
+    git("-C", "origin", "commit", "-qm", "the base moves on", "--allow-empty")
+    git("-C", "origin", "merge", "-q", "--no-ff", "-m", "merge", "pull-request")
+    git("clone", "-q", "--depth", str(change["fetch-depth"]), (tmp_path / "origin").as_uri(), "change")
+    output = tmp_path / "output"
+    environment = os.environ | {"GITHUB_OUTPUT": str(output)}
+    subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=environment, check=True)
+    assert output.read_text() == f"base={git('-C', 'origin', 'rev-parse', 'main~1')}"
+
+
+def test_a_cancelled_gate_is_not_commented_on():
+    job = load(ROOT / ".github/workflows/comment.yml")["jobs"]["comment"]
+    run = "github.event.workflow_run"
+    assert job["if"].split(" && ") == [f"{run}.event == 'pull_request'", f"{run}.conclusion != 'cancelled'"]
 
 
 def test_every_push_to_the_main_branch_is_tested_with_all_its_commits():

@@ -136,7 +136,12 @@ def _drawn(fingerprint):
 def _arithmetic(facts):
     if facts is None:
         return []
-    words = {"accumulator": _ACCUMULATORS, "partial_type": _ACCUMULATORS, "exp_kind": _EXPS}
+    words = {
+        "accumulator": _ACCUMULATORS,
+        "partial_type": _ACCUMULATORS,
+        "intermediate": _ACCUMULATORS | {0: "the accumulator's"},
+        "exp_kind": _EXPS,
+    }
     arithmetic = facts["contract"]["arithmetic"]
     return [(key.replace("_", " "), words.get(key, {}).get(value, value)) for key, value in sorted(arithmetic.items())]
 

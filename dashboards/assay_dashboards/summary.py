@@ -20,16 +20,20 @@ _QUANTILES = ("p50_us", "p90_us", "p99_us")
 
 
 def code(text: str, longest: int = 160) -> str:
-    """`text` as a code span that holds whatever it is, in a table too. Empty text gives an empty cell."""
+    """`text` as a code span that holds whatever it is. Empty text gives an empty one."""
     if not text.strip():
         return ""
     text = shortened(text, longest)
     runs = [len(run) for run in re.findall(r"`+", text)]
     fence = "`" * (max(runs, default=0) + 1)
     pad = " " if runs else ""
-    # In a table GFM ends a cell at a bare pipe, code span or not; a backslash before the pipe would undo its escape.
-    text = text.replace("\\|", "\\ |").replace("|", "\\|")
     return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def cell(text: str, longest: int = 160) -> str:
+    """The same for a cell of a table, which GFM ends at a bare pipe, code span or not, and where alone it takes the
+    backslash of an escaped one away. A backslash before the pipe would undo the escape."""
+    return code(text, longest).replace("\\|", "\\ |").replace("|", "\\|")
 
 
 def summary(view: View) -> str:
@@ -84,7 +88,7 @@ def _failures(view):
     for r, *others in shown:
         symbol = SYMBOL_OF_VERDICT.get(r["verdict"], "✗")
         more = f" and {len(others)} more cases" if others else ""
-        cells = (f"{symbol} {r['verdict']}", code(r["kernel_id"]) + more, code(r["owner"], 60), code(r["reason"], 200))
+        cells = (f"{symbol} {r['verdict']}", cell(r["kernel_id"]) + more, cell(r["owner"], 60), cell(r["reason"], 200))
         lines.append("| " + " | ".join(cells) + " |")
     lines += _rest(sum(map(len, shown)), view.failures)
     # The whole command, or it does not replay.
@@ -199,9 +203,9 @@ def _latencies(view):
         once = row["samples"] == 1
         times = " | ".join("" if once and key != "p50_us" else f"{row[key]:.4g}" for key in _QUANTILES)
         tail = "" if once else f"{row['tail_mass']:.3f}"
-        name = code(f"{row['name']}:{row['case']}")
+        name = cell(f"{row['name']}:{row['case']}")
         coarse = " (coarse)" if row["coarse"] else ""
-        lines.append(f"| {name} | {code(row['metric'])}{coarse} | {times} | {tail} | {row['samples']} |")
+        lines.append(f"| {name} | {cell(row['metric'])}{coarse} | {times} | {tail} | {row['samples']} |")
     if any(row["coarse"] for row in shown):
         lines += ["", "coarse: a launch is shorter than the clock resolves well, and a cold one cannot be batched."]
     return lines + _rest(_MOST_LATENCIES, rows)

@@ -6,6 +6,7 @@ Needs Chromium and its driver. Without them these tests fail, unless ASSAY_NO_BR
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from selenium import webdriver
@@ -16,7 +17,7 @@ from assay_dashboards.__main__ import main, write_report
 from assay_dashboards.history.__main__ import main as history
 from assay_dashboards.load import load
 from assay_dashboards.view import View
-from sample_canary import write_canary
+from sample_canary import full_canary, reason, write_canary
 from sample_history import full_history, store
 from sample_latency import full_comparison
 from sample_run import CHECKS, SCHEMA, kernel_entry, latency_summary, record, run_json, write_run
@@ -158,6 +159,16 @@ def test_every_column_is_in_view(browser, wide_report, width, media):
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_on_paper_the_sum_of_the_grid_is_its_last_row_alone(browser, wide_report):
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        browser.get((wide_report / "index.html").as_uri())
+        display = "return getComputedStyle(document.querySelector('#grid tfoot')).display"
+        assert browser.execute_script(display) == "table-row-group", "a footer group is repeated on every page"
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def test_a_table_too_wide_for_a_phone_scrolls_in_its_card(browser, wide_report):
@@ -362,6 +373,31 @@ def test_every_column_of_a_canary_is_in_view(browser, tmp_path):
         assert too_wide(browser) == []
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+KEPT = sorted((Path(__file__).parents[1] / "canaries").glob("*.html"))
+
+
+@pytest.mark.parametrize("page", [None, *KEPT], ids=lambda page: page.stem if page else "sample")
+def test_a_canary_fits_a_phone(browser, tmp_path, page):
+    if page is None:
+        value = full_canary(out_of_time=True)
+        value["latency"]["blocks"] = 1234567
+        value["reasons"].append(reason("PROMOTE", "note", "", "no look at " + ",".join(["gemm/openblas:m=1"] * 9)))
+        assert main([str(write_canary(tmp_path, value))]) == 0
+        page = tmp_path / "report" / "index.html"
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        browser.get(page.as_uri())
+        assert len(shown(browser, "#headline")) == 1
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_kept_canaries_are_there():
+    assert len(KEPT) == 3
 
 
 def test_a_canarys_shapes_are_filtered(browser, tmp_path):

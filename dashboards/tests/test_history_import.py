@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select, update
 
 from assay_dashboards.history.__main__ import main
-from assay_dashboards.history.database import Database, epoch, metadata, point, run, series
+from assay_dashboards.history.database import VERSION, Database, epoch, metadata, point, run, series, version
 from sample_history import ENVIRONMENT, time_of, timed, write_night
 from sample_run import kernel_entry, latency_summary, record, write_run
 
@@ -112,8 +113,58 @@ def test_a_torn_line_is_not_there_yet(url, tmp_path):
 
 def test_two_runs_that_began_alike_are_two(url, tmp_path):
     folders = [write_night(tmp_path / name, 1, {"gemm/simd:m=1": value}) for name, value in (("a", 5.0), ("b", 5.1))]
+    made = [timed("gemm/simd:m=1", 5.0)]
+    for name, fact in (("c", "cpu.model"), ("d", "cpu.caches"), ("e", "gpu.uuid")):
+        environment = ENVIRONMENT | {fact: "another"}
+        folders.append(write_run(tmp_path / name, made, started=time_of(1), environment=environment))
     assert import_runs(url, *folders) == 0
-    assert len(rows(url, run)) == 2
+    assert len(rows(url, run)) == 5
+
+
+def test_a_run_without_a_record_leaves_nothing(url, tmp_path, capsys):
+    folder = write_run(tmp_path / "run", [], exit_code=None, finished="", planned=2, tail='{"schema":')
+    assert import_runs(url, folder) == 0
+    assert f"{folder}: has no record yet, which is what tells it from other runs" in capsys.readouterr().out
+    assert rows(url, run) == []
+    assert import_runs(url, write_run(folder, [timed("gemm/simd:m=1", 5.0)], exit_code=None)) == 0
+    assert len(rows(url, run)) == len(rows(url, point)) == 1
+
+
+def as_of_schema_1(url):
+    """What a program of schema 1 has left: identities of the beginning and the first record, epochs with fewer facts,
+    and a run without a record."""
+    nothing = {"content": "c", "records": 0, "started": time_of(9), "tier": "ci", "commit": ""}
+    with Database(url).writing() as connection:
+        connection.execute(insert(run).values(id=99, identity="nothing", **nothing))
+        for row in connection.execute(select(run.c.id, run.c.started)).all():
+            first = json.dumps(timed("gemm/simd:m=1", 10.0 + row.id - 1)) + "\n"
+            identity = sha256(f'"started": "{row.started}"\n{first}'.encode()).hexdigest()
+            connection.execute(update(run).where(run.c.id == row.id).values(identity=identity))
+        for row in connection.execute(select(epoch)).all():
+            facts = json.loads(row.facts)
+            del facts["cpu.caches"], facts["cpu.cores"]
+            connection.execute(update(epoch).where(epoch.c.id == row.id).values(key="old", facts=json.dumps(facts)))
+        connection.execute(update(version).values(version=1))
+
+
+def test_runs_of_an_earlier_schema_are_read_anew_and_kept_once(url, tmp_path, capsys):
+    folders = [write_night(tmp_path / str(night), night, {"gemm/simd:m=1": 10.0 + night}) for night in range(3)]
+    assert import_runs(url, *folders) == 0
+    expected = {row["identity"] for row in rows(url, run)}
+    as_of_schema_1(url)
+    capsys.readouterr()
+    assert import_runs(url, *folders[:2]) == 0
+    assert capsys.readouterr().out.count("1 points of 1 records, in place of its earlier state") == 2
+    assert import_runs(url, *folders[:2]) == 0
+    assert capsys.readouterr().out.count("is in the history already") == 2
+    kept = rows(url, run)
+    assert [row["started"] for row in kept] == [time_of(night) for night in range(3)], "the ghost has gone"
+    assert {row["identity"] for row in kept[:2]} < expected
+    facts = {row["id"]: json.loads(row["facts"]) for row in rows(url, epoch)}
+    assert ["cpu.cores" in facts[row["epoch"]] for row in sorted(rows(url, point), key=lambda row: row["run"])] == [
+        True, True, False
+    ]  # fmt: skip
+    assert rows(url, version) == [{"version": VERSION}]
 
 
 def test_another_device_is_another_series(url, tmp_path):
@@ -167,8 +218,11 @@ def test_an_epoch_is_what_the_kernel_depends_on(url, tmp_path):
         epoch_of("55555", [library("libblas.so", "b2", "gemm_simd.so")]),
         epoch_of("666666", usual, **{"build.compiler": "g++ 13"}),
         epoch_of("7777777", usual, **{"cpu.microcode": "0x2"}),
+        epoch_of("88888888", usual, **{"cpu.family_model_stepping": "26 2 1"}),
+        epoch_of("999999999", usual, **{"cpu.caches": "L1d 48K"}),
+        epoch_of("1010101010", usual, **{"cpu.cores": "64"}),
     }
-    assert len(others | {first}) == 4
+    assert len(others | {first}) == 7
     facts = {row["id"]: json.loads(row["facts"]) for row in rows(url, epoch)}[first]
     assert facts["library libblas.so"] == "1 b1"
     assert not any("gemm_simd" in name or "libother" in name or "telemetry" in name for name in facts)

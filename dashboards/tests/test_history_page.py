@@ -13,6 +13,7 @@ from assay_dashboards.history.database import Database
 from assay_dashboards.history.edivisive import SHORTEST
 from sample_history import full_history, store, time_of
 from sample_report import Page
+from sample_run import record, write_run
 
 
 @pytest.fixture
@@ -166,6 +167,43 @@ def test_devices_that_cannot_be_told_apart_are_not_watched(url, capsys, tmp_path
     assert watched(url)["gemm/simd:m=1"].state == "device unknown"
     out, _ = shown(url, capsys, tmp_path)
     assert "1 of an unknown device, not watched" in out
+
+
+def test_where_nothing_is_watched_nothing_is_called_good(url, capsys, tmp_path):
+    store(url, steady(2, SHORTEST - 1))
+    _, page = shown(url, capsys, tmp_path)
+    assert '<span class="badge banner blank" id="headline">○ nothing watched yet</span>' in page
+    assert "no candidate" not in page
+    assert page.count('data-label="p"></td>') == 2
+
+
+def test_a_series_that_is_not_watched_has_no_p(full, capsys, tmp_path):
+    assert watched(full)["gemm/simd:m=99,n=64,k=64,dtype=f32"].p is None
+    _, page = shown(full, capsys, tmp_path)
+    told = re.findall('data-label="p">(.*?)</td>', page)
+    assert [p for p in told if not p] == [""] == told[-1:], "the others are nearer to a change"
+
+
+def test_a_history_without_latencies_says_so(url, capsys, tmp_path):
+    runs = [write_run(tmp_path / str(night), [record()], started=time_of(night)) for night in range(2)]
+    assert main(["import", f"--db={url}", *map(str, runs)]) == 0
+    capsys.readouterr()
+    assert main(["show", f"--db={url}", f"--out={tmp_path / 'page'}"]) == 4
+    assert capsys.readouterr().err.endswith("h.sqlite: no latencies in 2 runs; import runs that timed cases\n")
+
+
+def test_a_history_of_times_that_are_none_is_shown(url, capsys, tmp_path):
+    store(url, {"gemm/simd:m=1": np.zeros(60)})
+    out, page = shown(url, capsys, tmp_path)
+    assert "1 too short to watch" in out
+    assert "nothing watched yet" in page
+
+
+def test_a_fact_that_was_not_kept_is_not_called_none(url, capsys, tmp_path):
+    facts = {1: {"cpu.model": "x"}, 2: {"cpu.model": "x", "cpu.cores": "2", "library a.so": "1"}}
+    store(url, {"gemm/simd:m=1": noisy(np.full(80, 5.0))}, epochs=[1] * 40 + [2] * 40, facts=facts)
+    _, page = shown(url, capsys, tmp_path)
+    assert "cpu.cores not kept → 2; library a.so none → 1" in page
 
 
 def test_a_change_too_small_for_the_gate_to_confirm_is_none(url):

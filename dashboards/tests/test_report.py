@@ -11,7 +11,7 @@ from assay_dashboards import summary as summary_module
 from assay_dashboards.__main__ import main
 from assay_dashboards.load import load
 from assay_dashboards.plain import plain, slug
-from assay_dashboards.summary import code, summary
+from assay_dashboards.summary import cell, code, summary
 from assay_dashboards.view import View
 from sample_report import Page, report, ticks_of, view_of
 from sample_run import EDGES, error_summary, kernel_entry, latency_summary, record, write_run
@@ -399,12 +399,23 @@ def test_summary_that_is_cut_says_so(tmp_path, monkeypatch):
         ("", ""),
         ("a`b", "`` a`b ``"),
         ("```", "```` ``` ````"),
-        ("a|b", "`a\\|b`"),
-        ("a\\|b", "`a\\ \\|b`"),
+        ("a|b", "`a|b`"),
     ],
 )
 def test_code_spans_hold_anything(text, span):
     assert code(text) == span
+
+
+@pytest.mark.parametrize(("text", "span"), [("", ""), ("a|b", "`a\\|b`"), ("a\\|b", "`a\\ \\|b`")])
+def test_code_spans_hold_pipes_in_a_table(text, span):
+    assert cell(text) == span
+
+
+def test_a_pipe_is_escaped_in_tables_alone(tmp_path):
+    made = record("gemm/simd:m=1", "wrong", "accuracy", "a|b", repro="assay repro 'c|d'")
+    lines = summary(view_of(tmp_path, [made], findings=[{"kind": "policy", "text": "e|f"}])).splitlines()
+    assert [line for line in lines if "accuracy: a\\|b" in line]
+    assert {"- `assay repro 'c|d'`", "- `policy` `e|f`"} <= set(lines)
 
 
 def test_plain_and_slug():
@@ -421,3 +432,12 @@ def test_stale_kernel_pages_go_and_other_files_stay(tmp_path):
     assert f"kernel-{slug('gemm/old')}.html" not in files
     assert f"kernel-{slug('gemm/new')}.html" in files
     assert files["notes.txt"] == "mine"
+
+
+@pytest.mark.parametrize(("intermediate", "told"), [(0, "the accumulator's"), (2, "bf16")])
+def test_what_results_pass_through_is_told_by_its_name(tmp_path, intermediate, told):
+    entry = kernel_entry()
+    entry["contract"]["arithmetic"]["intermediate"] = intermediate
+    files = report(tmp_path, [record()], kernels=[entry])
+    said = " ".join(Page(files[f"kernel-{slug('gemm/simd')}.html"]).said.split())
+    assert f"intermediate {told}" in said

@@ -17,10 +17,12 @@ from sqlalchemy import (
     Table,
     Text,
     create_engine,
+    delete,
     event,
     insert,
     inspect,
     select,
+    update,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -28,7 +30,9 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from ..command import refused
 from ..plain import InputError, plain, shortened
 
-VERSION = 1  # of the tables below; a program refuses those of a later one
+# Of the tables below; a program refuses those of a later one. In 1 identities told no machines apart, and epochs not
+# all processors.
+VERSION = 2
 _SECONDS = 30  # that a connection and a lock are waited for
 _LOCK = 1634955641  # of the history's writers; any number that nobody else takes
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
@@ -101,12 +105,15 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that no other writer is in: it is kept whole, or nothing of it. Makes the tables where there
-        is nothing yet. Raises InputError."""
+        is nothing yet, and brings those of an earlier schema to this one. Raises InputError."""
         self._make_folder()
         with self._told(), self._engine.execution_options(writes=True).begin() as connection:
-            if not self._is_there(connection):
+            found = self._version_of(connection)
+            if not found:
                 metadata.create_all(connection)
                 connection.execute(insert(version).values(version=VERSION))
+            elif found < VERSION:
+                _upgrade(connection)
             yield connection
 
     @contextmanager
@@ -116,7 +123,7 @@ class Database:
             if self._file and not self._file.exists():
                 raise self._refusal("is not there", "'assay history import RUN' makes it")
             with self._engine.execution_options(isolation_level="SERIALIZABLE").begin() as connection:
-                if not self._is_there(connection):
+                if not self._version_of(connection):
                     raise self._refusal("holds no history yet", "'assay history import RUN' makes one")
                 yield connection
 
@@ -127,18 +134,20 @@ class Database:
         except OSError as error:
             raise refused(self._file.parent, error) from None
 
-    def _is_there(self, connection):
+    def _version_of(self, connection):
+        """0 where there is nothing yet."""
         tables = set(inspect(connection).get_table_names())
         if version.name not in tables:
             if tables:
                 raise self._refusal("holds tables of something else", "give a database of its own")
-            return False
+            return 0
         versions = connection.execute(select(version.c.version)).scalars().all()
-        if len(versions) != 1 or not isinstance(versions[0], int) or not set(metadata.tables) <= tables:
+        known = len(versions) == 1 and isinstance(versions[0], int) and versions[0] > 0
+        if not known or not set(metadata.tables) <= tables:
             raise self._refusal("is damaged, or no history of Assay", "give another one, and import the runs again")
         if versions[0] > VERSION:
             raise self._refusal(f"schema {versions[0]} cannot be read by this program ({VERSION})", "use a newer assay")
-        return True
+        return versions[0]
 
     @contextmanager
     def _told(self):
@@ -152,6 +161,14 @@ class Database:
 
     def _refusal(self, what, remedy):
         return InputError(f"{self.name}: {what}; {remedy}")
+
+
+def _upgrade(connection):
+    """Runs stay as they are until they are imported again, which then reads them anew (importing.py); those without a
+    record can never be found again."""
+    connection.execute(delete(run).where(run.c.records == 0))
+    connection.execute(update(run).values(content=""))
+    connection.execute(update(version).values(version=VERSION))
 
 
 def _engine_of(url: str) -> tuple[str, Engine]:

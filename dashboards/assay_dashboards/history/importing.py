@@ -67,7 +67,7 @@ def _end_with(parent):
 
 def _is_known(folder, known):
     try:
-        identity, content, *_ = identity_of(folder)
+        identity, _, content, *_ = identity_of(folder)
     except InputError:
         return False  # its reader says why
     return known.get(identity) == content
@@ -90,11 +90,13 @@ def _first_of(waiting):
 
 def _keep(database, found: RunPoints, ids) -> str:
     """Returns what became of it. `ids`: table -> {key: id} of what is known to be there."""
+    if not found.records:
+        return "has no record yet, which is what tells it from other runs; nothing of it is kept"
     columns = {key: getattr(found, key) for key in ("identity", "content", "records", "started", "tier", "commit")}
     said = f"{len(found.points)} points of {found.records} records"
     new = {}
     with database.writing() as connection:
-        there = connection.execute(select(run).where(run.c.identity == found.identity)).first()
+        there = connection.execute(select(run).where(run.c.identity.in_((found.identity, found.former)))).first()
         if there and there.content == found.content:
             return "is in the history already"
         if there and there.records > found.records:

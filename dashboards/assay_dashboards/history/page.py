@@ -35,6 +35,8 @@ def write_history(database: Database, kernels: str, out: Path) -> str:
     with database.reading() as connection:
         history = read_history(connection)
         watch(history)
+        if not history.series:
+            raise InputError(f"{database.name}: no latencies in {len(history.runs)} runs; import runs that timed cases")
         shown = [one for one in history.series if _matches(one, kernels)]
         if not shown:
             raise InputError(f"--kernel {kernels}: matches none of {len(history.series)} series in {database.name}")
@@ -54,7 +56,7 @@ def _matches(one, kernels):
 
 def _gravest_first(one):
     largest = max((abs(candidate.relative) for candidate in one.candidates), default=0.0)
-    return (one.state != "candidate", -largest, one.p, one.kernel_id, one.metric)
+    return (one.state != "candidate", -largest, one.p is None, one.p or 0.0, one.kernel_id, one.metric)
 
 
 def _details(connection, drawn):
@@ -75,10 +77,18 @@ def _page(history, shown, drawn, details, kernels):
         kernels=kernels,
         shown=shown,
         counts=counts,
+        headline=_headline(counts),
         changed=[_drawn(history, one, details) for one in drawn if one.state == "candidate"],
         nearest=[_drawn(history, one, details) for one in drawn if one.state == "no candidate"],
         rows=[_row(history, one) for one in shown[:_MOST_LISTED]],
     )
+
+
+def _headline(counts):
+    """(class, symbol, words)"""
+    if counts["candidate"]:
+        return "unsure", "≈", f"candidates in {counts['candidate']} series"
+    return ("good", "✓", "no candidate") if counts["no candidate"] else ("blank", "○", "nothing watched yet")
 
 
 def _row(history, one):
@@ -129,11 +139,16 @@ def _new_facts(history, one, position):
     """What differs at the beginning of an epoch."""
     before, after = (history.epochs[one.epochs[i]] for i in (position - 1, position))
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-    facts = [(name, before.get(name, "none"), after.get(name, "none")) for name in names]
+    facts = [(name, *(_fact(facts, name) for facts in (before, after))) for name in names]
     if one.cancelled[position - 1] != one.cancelled[position]:
         words = ("absolute", "relative to a reference")
         facts.append(("values", words[one.cancelled[position - 1]], words[one.cancelled[position]]))
     return {"day": _day(history, one, position), "facts": facts}
+
+
+def _fact(facts, name):
+    """A run has not every library; a fact that it lacks was not kept when it was imported."""
+    return facts.get(name, "none" if name.startswith("library ") else "not kept")
 
 
 def _commit(text):

@@ -15,20 +15,22 @@ from ..plain import InputError
 
 UNKNOWN = "unknown"  # as run.json says it
 _KEYS = ("kernel_id", "op", "kernel", "target", "module_hash", "verdict", "latency")
+# What tells a processor: a virtual machine hides its model.
+_PROCESSOR = ("cpu.caches", "cpu.cores", "cpu.family_model_stepping", "cpu.model")
 # Facts of run.json that a latency depends on; a change of one begins an epoch.
 _FACTS = {
     "cpu": (
         "build.compiler",
+        *_PROCESSOR,
         "cpu.governor",
         "cpu.microcode",
-        "cpu.model",
         "cpu.smt",
         "memory.huge_pages",
         "os.kernel",
     ),
     "cuda": (
         "build.compiler",
-        "cpu.model",
+        *_PROCESSOR,
         "gpu.driver",
         "gpu.ecc",
         "gpu.gsp_firmware",
@@ -40,6 +42,9 @@ _FACTS = {
         "gpu.vbios",
     ),
 }
+_TOLD_APART = re.compile(
+    rb'"(?:%s)"\s*:\s*"[^"]*"' % b"|".join(re.escape(name).encode() for name in ("started", *_PROCESSOR, "gpu.uuid"))
+)
 
 
 @dataclass
@@ -47,6 +52,7 @@ class RunPoints:
     """A run as rows of the history's tables, where keys stand for ids."""
 
     identity: str  # the same for a run that has grown
+    former: str  # its identity in schema 1
     content: str
     records: int
     started: str
@@ -57,25 +63,28 @@ class RunPoints:
     points: list = field(default_factory=list)  # {column: value}, series and epoch as keys
 
 
-def identity_of(folder: Path) -> tuple[str, str, bytes, bytes]:
-    """(identity, content, run.json, records.jsonl): what is needed to know whether the run is in the history as it is
-    now. A run only ever grows, so that its beginning and its first record tell it from another one that was asked the
-    same, elsewhere, in the same second. Raises InputError."""
+def identity_of(folder: Path) -> tuple[str, str, str, bytes, bytes]:
+    """(identity, the one of schema 1, content, run.json, records.jsonl): what is needed to know whether the run is in
+    the history as it is now. A run only ever grows, so that its beginning, its machine and its first record tell it
+    from another one that was asked the same, elsewhere, in the same second. Raises InputError."""
     run, records = bytes_of(folder / "run.json"), bytes_of(folder / "records.jsonl")
     whole = records[: records.rfind(b"\n") + 1]  # without a torn last line
-    beginning = re.search(rb'"started"\s*:\s*"[^"]*"', run)
+    told = sorted(_TOLD_APART.findall(run))
     first = whole[: whole.find(b"\n") + 1]
-    identity = hashlib.sha256((beginning[0] if beginning else b"") + b"\n" + first).hexdigest()
+    identity = hashlib.sha256(b"\n".join([*told, first])).hexdigest()
+    beginning = b"".join(fact for fact in told if fact.startswith(b'"started"'))
+    former = hashlib.sha256(beginning + b"\n" + first).hexdigest()
     content = hashlib.sha256(hashlib.sha256(run).digest() + hashlib.sha256(whole).digest()).hexdigest()
-    return identity, content, run, records
+    return identity, former, content, run, records
 
 
 def read_points(folder: Path) -> RunPoints:
     """Raises InputError."""
-    identity, content, run_json, records_jsonl = identity_of(folder)
+    identity, former, content, run_json, records_jsonl = identity_of(folder)
     run = read_run(folder, run_json)
     records, _ = read_records(folder, records_jsonl, run, _KEYS)
-    found = RunPoints(identity, content, len(records), _started(folder, run), run["asked"]["tier"], run["commit"])
+    begun, tier, commit = _started(folder, run), run["asked"]["tier"], run["commit"]
+    found = RunPoints(identity, former, content, len(records), begun, tier, commit)
     epochs, devices = {}, {}
     for place, record in enumerate(records, 1):
         if not record["latency"]:

@@ -56,7 +56,7 @@ class Series:
     cancelled: np.ndarray
     breaks: list = field(default_factory=list)  # positions of the first points of epochs but the first
     state: str = ""  # "candidate", "no candidate", or why it is not watched: "too short", "device unknown"
-    p: float = 1.0
+    p: float | None = None  # of one that is watched
     candidates: list = field(default_factory=list)
 
 
@@ -84,7 +84,7 @@ def read_history(connection) -> History:
     when = place[table[:, 1].astype(int)]
     table = table[np.lexsort((when, table[:, 0]))]
     ids, starts = np.unique(table[:, 0], return_index=True)
-    of_series = dict(zip(ids.astype(int).tolist(), np.split(table, starts[1:]), strict=True))
+    of_series = dict(zip(ids.astype(int).tolist(), np.split(table, starts)[1:], strict=True))
     none = np.empty((0, len(columns)))
     found = []
     for row in connection.execute(select(series).order_by(series.c.id)):
