@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -155,12 +156,14 @@ std::vector<Finding> stale_contracts(const fs::path& change, const std::vector<K
 std::vector<KernelInfo> with_those_not_built(std::vector<KernelInfo> kernels, const fs::path& change) {
   std::set<std::string> targets;
   for (const KernelInfo& kernel : kernels) targets.insert(kernel.target);
+  std::vector<KernelInfo> told;
   try {
-    for (const KernelInfo& kernel : read_contracts(change / "golden")) {
-      if (!targets.contains(kernel.target)) kernels.push_back(kernel);
-    }
-  } catch (const UsageError&) {  // stale_contracts() tells
+    told = read_contracts(change / "golden");
+  } catch (const UsageError&) {
+    return kernels;  // stale_contracts() tells
   }
+  std::ranges::copy_if(told, std::back_inserter(kernels),
+                       [&](const KernelInfo& kernel) { return !targets.contains(kernel.target); });
   return kernels;
 }
 

@@ -30,7 +30,7 @@ TEST_F(Cli, AFingerprintAsJson) {
   const auto document = nlohmann::json::parse(end.output);
   EXPECT_EQ(document.at("fingerprints").size(), 4u);
   for (const auto& one : document.at("fingerprints")) {
-    EXPECT_EQ(fingerprint_from_json(one).id(), one.at("id"));
+    EXPECT_EQ(fingerprint_from_json(one).id(), one.at("id").get<std::string>());
     EXPECT_TRUE(one.at("complete"));
   }
 }

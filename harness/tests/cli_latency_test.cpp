@@ -13,9 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 // One module as base and change: there is nothing to measure, and a ledger all the same.
 class GateOfModules : public Cli {

@@ -3,23 +3,23 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <utility>
 
 #include "base.h"
 namespace {
 int parent_of(int pid) {
+  std::string number, name, state;
   int parent = 0;
-  std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "r");
-  if (file != nullptr && std::fscanf(file, "%*d %*s %*c %d", &parent) != 1) parent = 0;
-  if (file != nullptr) std::fclose(file);
+  std::ifstream("/proc/" + std::to_string(pid) + "/stat") >> number >> name >> state >> parent;
   return parent;
 }
 bool may_write(const std::string& file) {
   const int opened = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   if (opened >= 0) ::close(opened);
+  // NOLINTNEXTLINE(bugprone-command-processor): a program is what it is about
   return opened >= 0 || std::system((": 2>/dev/null <>" + file).c_str()) == 0;
 }
 const char* launch(const assay::Call& c) {
