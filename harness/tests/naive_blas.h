@@ -238,11 +238,11 @@ class NaiveBlas {
       }
     }
     if (abig > 0) {
-      if (amed > 0 || !(amed == amed)) abig += (amed * sbig) * sbig;
+      if (amed > 0 || std::isnan(amed)) abig += (amed * sbig) * sbig;
       return std::sqrt(abig) / sbig;
     }
     if (!(asml > 0)) return std::sqrt(amed);
-    if (!(amed > 0) && amed == amed) return std::sqrt(asml) / ssml;
+    if (!(amed > 0) && !std::isnan(amed)) return std::sqrt(asml) / ssml;
     const T med = std::sqrt(amed), small = std::sqrt(asml) / ssml;
     const T least = small > med ? med : small, most = small > med ? small : med;
     return std::sqrt(most * most * (1 + (least / most) * (least / most)));

@@ -17,7 +17,6 @@ namespace {
 using testing::Big;
 using testing::Fault;
 using testing::kWays;
-using testing::Memory;
 using testing::Problem;
 using testing::Way;
 
