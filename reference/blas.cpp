@@ -145,10 +145,9 @@ gemm::Element Products::finish() const {
   condition[gemm::kOperand] = 1;
   if (unclear_) let_differ(e);
   if (!finite_) {
-    // NOLINTNEXTLINE(misc-redundant-expression): not so of a NaN
-    e.hi = high_ == high_ ? high_ : std::numeric_limits<double>::quiet_NaN();  // one NaN on every machine
+    e.hi = std::isnan(high_) ? std::numeric_limits<double>::quiet_NaN() : high_;  // one NaN on every machine
     // Annex G of the C standard makes an infinity of some of what (a + ib)(c + id), written out, makes a NaN.
-    if (of_complex_ && !(e.hi == e.hi)) return anything_not_finite();
+    if (of_complex_ && std::isnan(e.hi)) return anything_not_finite();
     return e;
   }
   const DoubleDouble sum = two_sum(high_, low_);
