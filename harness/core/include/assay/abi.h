@@ -120,12 +120,14 @@ typedef struct assay_arithmetic {
    * unknown, which makes the rigorous tier `weak`. An op caps what may be declared. */
   int32_t depth_divisor;
   int32_t depth_constant;
-  int32_t split_k;            /* partial sums added at the end; 1 = none */
+  int32_t split_k;            /* partial sums added at the end; 1 = none; counted up to the number of terms */
   int32_t partial_type;       /* ASSAY_ACC_* in which split-K partials are stored */
   int32_t exp_kind;           /* ASSAY_EXP_* */
   int32_t rescales_online;    /* 1: softmax-like kernels that rescale a running sum */
   int32_t flushes_subnormals; /* 1: subnormal inputs or results become zero */
-  int32_t intermediate;       /* ASSAY_ACC_* type results pass through before the output is rounded; 0 = accumulator */
+  /* ASSAY_ACC_* type results pass through before the output is rounded; 0 = accumulator. It buys room for its own
+   * rounding, if it is narrower than the output, and never for a narrower accumulator. */
+  int32_t intermediate;
   /* Of ASSAY_ACC_TENSOR, all 0 otherwise. One step of the unit adds tensor_terms exact products to its running sum:
    * each addend is cut to tensor_fraction bits below the largest exponent among them, the sum to tensor_precision
    * fraction bits. After tensor_promotion products the running sum is added to a sum in f32 and starts anew; 0: it
@@ -187,7 +189,9 @@ typedef struct assay_kernel {
 
   /* Runs a plan. `pointers` holds one base pointer a tensor, in the order of the call (byte_offset is still to be
    * added), then the workspace (NULL when 0 bytes). `stream` is a cudaStream_t, NULL on a CPU. Asynchronous on
-   * CUDA; allocates nothing, does not synchronise, keeps no pointer. NULL or the error. */
+   * CUDA; allocates nothing, does not synchronise, keeps no pointer. Leaves the calling thread's rounding, flushing of
+   * subnormals and exception masks, and the process's handlers of faults, as it found them; so do create and prepare.
+   * NULL or the error. */
   const char* (*launch)(const void* plan, void* stream, void* const* pointers);
 
   /* Says what was chosen, one key and value at a time. Known keys: "algorithm", "isa", "tile", "stages", "split_k",
