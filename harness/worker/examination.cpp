@@ -8,9 +8,9 @@
 #include "core/error.h"
 #include "fill/fill.h"
 #include "record/invariance.h"
+#include "worker/comparisons.h"
 #include "worker/load.h"
 #include "worker/memory_growth.h"
-#include "worker/steps.h"
 
 namespace assay {
 namespace {
@@ -27,10 +27,10 @@ constexpr const char* kBarelyAligned = "at addresses aligned as the contract ask
 constexpr uint64_t kPerturbedSeed = 7000001;
 
 // One case on one kernel, check after check.
-class Examination : public Steps {
+class Examination : public Comparisons {
  public:
   Examination(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c)
-      : Steps(court, kernel, op, c) {}
+      : Comparisons(court, kernel, op, c) {}
 
   Record run() {
     attempt([&] {
@@ -218,17 +218,6 @@ class Examination : public Steps {
     return again.is_steady_on_device();
   }
 
-  void compare_content(const Outputs& got, const std::string& how) {
-    if (sheet_.find("same-run")->outcome == Outcome::pass) return compare("same-content", got, ASSAY_SAME_RUN, how);
-    sheet_.set("same-content", Outcome::not_applicable, "repeated launches differ already");
-  }
-
-  // Whoever works alone races with nobody. And only who promises the same bytes at any number of threads is put to this
-  // test: code that a library generates while it runs may keep data where a signal's frame goes.
-  bool worth_holding_up(const Trial& trial) const {
-    return !has_streams(device()) && contract_.promised(ASSAY_SAME_THREADS) && trial.cost().others_us > 0;
-  }
-
   void under_load(Trial& trial) {
     const bool on_device = has_streams(device());
     const bool several = on_device || worth_holding_up(trial);
@@ -255,8 +244,6 @@ class Examination : public Steps {
   }
 
   // ---- where launches are queued ----
-
-  Device device() const { return court_.settings->device; }
 
   void streams(Trial& trial) {
     if (!has_streams(device())) {
@@ -312,102 +299,7 @@ class Examination : public Steps {
     }
   }
 
-  // The case again, or `c` of the same inputs, in another setting: the bytes of the base when that is promised, within
-  // bounds either way. `held_up`: how often it is also launched with threads stopped at odd moments, where there are
-  // several.
-  void vary(const char* check, Subject& subject, const Case& c, const Trial::Setting& setting, uint32_t promise,
-            const std::string& how, int held_up = 0) {
-    Trial trial = plan(subject, c, setting);
-    if (!trial.refusal().empty()) {
-      refuse("accepts this case, but not " + how + ": " + trial.refusal());
-      return;
-    }
-    map(trial);
-    fill(trial, seed());
-    compare(check, launch(trial, Poison::second), promise, how);
-    if (!worth_holding_up(trial)) return;
-    for (Series series(held_up); series.goes_on();) {
-      compare(check, launch(trial, Poison::first, Manner::held_up), promise, how);
-    }
-  }
-
-  // A related case whose inputs and outputs are the leading elements of the base's.
-  void vary_case(const char* check, const Trial& base, const std::optional<Case>& related, uint32_t promise,
-                 const std::string& how) {
-    if (!related) return sheet_.set(check, Outcome::not_applicable, "the op has no such variation of this case");
-    std::string why_not;
-    std::optional<Trial> planned = beside(*related, why_not);
-    if (!planned) return sheet_.set(check, Outcome::not_applicable, how + ": " + why_not);
-    Trial& trial = *planned;
-    for (size_t i = 0; i < tensors_.size(); ++i) {
-      const Content* whole = base.inputs()[i];
-      if (whole == nullptr || !tensors_[i].is_read) continue;
-      if (court_.laboratory->changed_in_leading_part(tensors_[i], *whole, trial.tensors()[i], *trial.inputs()[i]) !=
-          kNowhere) {
-        return sheet_.set(check, Outcome::not_applicable, "this fill of " + tensors_[i].name + " depends on the shape");
-      }
-    }
-    const Outputs got = launch(trial, Poison::second);
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      const TensorSpec &spec = tensors_[outputs_[i]], &part = trial.tensors()[outputs_[i]];
-      const int64_t at = court_.laboratory->changed_in_leading_part(spec, base_[i], part, got[i]);
-      if (at == kNowhere) continue;
-      require_right(got, *expect_beside(trial, *related, seed()), trial.contract(), how + ", " + related->id());
-      if (!contract_.promised(promise)) {
-        return sheet_.set(check, Outcome::not_applicable, std::string(kVaries) + how);
-      }
-      return sheet_.set(check, Outcome::fail, how + ": " + change(spec, base_[i], part, got[i], at));
-    }
-    sheet_.set(check, Outcome::pass, contract_.promised(promise) ? "" : std::string(kObserved));
-  }
-
-  // A case beside the one under judgement, planned and filled from the same seed. Nothing where the kernel does not
-  // claim it; or where it claims and refuses it, which breaks its contract.
-  std::optional<Trial> beside(const Case& related, std::string& why_not) {
-    if (const std::string why = unclaimed(kernel_.contract, related); !why.empty()) {
-      why_not = "the kernel does not claim it: " + why;
-      return std::nullopt;
-    }
-    Trial trial = plan(*court_.first, related, aside());
-    if (!trial.refusal().empty()) {
-      why_not = "the kernel refuses it: " + trial.refusal();
-      refuse("claims " + related.id() + " and refuses it: " + trial.refusal());
-      return std::nullopt;
-    }
-    map(trial);
-    fill(trial, seed());
-    return trial;
-  }
-
-  void require_right(const Outputs& got, Expectation& expectation, const Contract& contract, const std::string& how) {
-    std::vector<ErrorSummary> ignored;
-    CheckResult accuracy = judge(got, expectation, contract, ignored);
-    if (accuracy.outcome != Outcome::fail) return;
-    accuracy.detail = how + ": " + accuracy.detail;
-    sheet_.set(std::move(accuracy));
-  }
-
-  void compare(const char* check, const Outputs& got, uint32_t promise, const std::string& how) {
-    const std::string differs = difference(base_, got);
-    if (differs.empty()) {
-      return sheet_.pass_if_unset(check, contract_.promised(promise) ? "" : std::string(kObserved));
-    }
-    require_right(got, *expectation_, contract_, how);
-    if (contract_.promised(promise)) {
-      sheet_.set(check, Outcome::fail, how + ": " + differs);
-    } else {
-      sheet_.set(check, Outcome::not_applicable, std::string(kVaries) + how);
-    }
-  }
-
   // ---- probes that change the inputs ----
-
-  // A plan beside that of the case.
-  Trial::Setting aside() const {
-    Trial::Setting setting = setting_;
-    setting.slot = 1;
-    return setting;
-  }
 
   // The case as it was planned, after others took its memory, filled anew: what is changed of it lasts until the next
   // call.

@@ -1,12 +1,9 @@
 #include "worker/judge.h"
 
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <ctime>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -24,6 +21,7 @@
 #include "worker/channel.h"
 #include "worker/examination.h"
 #include "worker/laboratory.h"
+#include "worker/loaded_libraries.h"
 #include "worker/sanitized.h"
 #include "worker/screening.h"
 #include "worker/timed_answer.h"
@@ -57,26 +55,6 @@ Environment timing_environment() {
           {"OPENBLAS_THREAD_TIMEOUT", "20"}};
 }
 
-JudgeSettings settings_from_json(const json& value) {
-  JudgeSettings settings;
-  settings.worker_program = value.at("worker_program").get<std::string>();
-  for (const json& folder : value.at("library_path")) settings.library_path.emplace_back(folder.get<std::string>());
-  settings.library_set = library_set_from_json(value.at("library_set"));
-  settings.oracle_cache = value.at("oracle_cache").get<std::string>();
-  settings.device = device_named(value.at("device").get<std::string>());
-  if (const std::string why = why_unusable(settings.device); !why.empty()) {
-    throw UsageError("--device " + std::string(name_of(settings.device)) + ": " + why);
-  }
-  if (const std::string tool = value.at("sanitizer"); !tool.empty()) settings.sanitizer = sanitizer_named(tool);
-  settings.sanitizer_program = value.at("sanitizer_program").get<std::string>();
-  settings.elements_on_device = value.at("elements_on_device");
-  settings.products_verified = value.at("products_verified");
-  settings.threads = value.at("threads");
-  settings.deadline_seconds = value.at("deadline_seconds");
-  settings.memory_limit_bytes = value.at("memory_limit_bytes");
-  return settings;
-}
-
 std::string hexadecimal(std::span<const std::byte> bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -101,7 +79,7 @@ class Judge {
         oracles_(settings_.oracle_cache, build_id_of("/proc/self/exe")) {
     for (Subject* subject : {&first_, &second_, &timing_}) {
       const bool of_one_module = subject != &timing_;
-      subject->before_end = [this, of_one_module](pid_t pid) { note_libraries(pid, of_one_module); };
+      subject->before_end = [this, of_one_module](pid_t pid) { libraries_.note(pid, of_one_module ? module_ : ""); };
     }
   }
 
@@ -129,8 +107,8 @@ class Judge {
     }
     turn_to(file);
     json answer = describe_module(file);
-    note_libraries(first_.pid(), true);
-    brought_.try_emplace(file, libraries_of_module());
+    libraries_.note(first_.pid(), module_);
+    libraries_.note_brought(file);
     const std::string hash = code_hash_of(file);
     for (json& kernel : answer.at("kernels")) {
       kernel["module"] = file;
@@ -409,60 +387,20 @@ class Judge {
     return {{"us", us}};
   }
 
-  // A correctness worker holds one module, and what it maps may be what that module computes with.
-  void note_libraries(pid_t pid, bool of_one_module) {
-    for (const std::string& file : mapped_files(pid)) {
-      if (file.find(".so") == std::string::npos) continue;
-      const std::string build_id = known_build_of(file);
-      const auto [entry, is_new] = libraries_.try_emplace({file, build_id});
-      LoadedLibrary& library = entry->second;
-      if (is_new) library = {.path = file, .version = version_in_name(file), .build_id = build_id};
-      const std::string module = file_name(module_);
-      const auto known = std::find(library.modules.begin(), library.modules.end(), module);
-      if (of_one_module && !module.empty() && known == library.modules.end()) library.modules.push_back(module);
-    }
-  }
-
-  // Reading a file takes long, so once for each that comes to lie at its path.
-  const std::string& known_build_of(const std::string& file) {
-    struct stat state {};
-    ::stat(file.c_str(), &state);  // of one that is gone: all zeros
-    const auto [entry, is_new] =
-        builds_.try_emplace({file, state.st_dev, state.st_ino, state.st_ctim.tv_sec, state.st_ctim.tv_nsec});
-    std::string& build = entry->second;
-    if (is_new) build = build_of(file);
-    return build;
-  }
-
-  // Of those of the module in hand.
-  std::set<std::string> libraries_of_module() const {
-    const std::string module = file_name(module_);
-    std::set<std::string> all;
-    for (const auto& [unused, library] : libraries_) {
-      if (std::find(library.modules.begin(), library.modules.end(), module) != library.modules.end()) {
-        all.insert(identity(library));
-      }
-    }
-    return all;
-  }
-
   // A module may load what it computes with at its first launch: bits are of that as well.
   std::vector<std::string> late_libraries() {
     for (const Subject* subject : {&first_, &second_}) {
-      if (subject->running()) note_libraries(subject->pid(), true);
+      if (subject->running()) libraries_.note(subject->pid(), module_);
     }
-    const std::set<std::string> all = libraries_of_module(), &brought = brought_.at(module_);
-    std::vector<std::string> late;
-    std::set_difference(all.begin(), all.end(), brought.begin(), brought.end(), std::back_inserter(late));
-    return late;
+    return libraries_.late(module_);
   }
 
   json libraries() {
     for (Subject* subject : {&first_, &second_, &timing_}) {
-      if (subject->running()) note_libraries(subject->pid(), subject != &timing_);
+      if (subject->running()) libraries_.note(subject->pid(), subject != &timing_ ? module_ : "");
     }
     json found = json::array();
-    for (const auto& [unused, library] : libraries_) {
+    for (const LoadedLibrary& library : libraries_.all()) {
       found.push_back({{"path", library.path},
                        {"build_id", library.build_id},
                        {"version", library.version},
@@ -483,29 +421,10 @@ class Judge {
   std::map<std::string, KernelInfo> kernels_;
   std::tuple<std::string, std::string, std::string> checked_;  // last: module, kernel id, hash of the outputs
   std::map<std::string, TimedAnswer> timed_answers_;           // by module and kernel id
-  std::map<std::tuple<std::string, dev_t, ino_t, time_t, long>, std::string> builds_;  // by path and file there
-  std::map<std::pair<std::string, std::string>, LoadedLibrary> libraries_;             // by path and build
-  std::map<std::string, std::set<std::string>> brought_;  // by module: what it mapped when it was first loaded
+  LoadedLibraries libraries_;
 };
 
 }  // namespace
-
-json settings_to_json(const JudgeSettings& settings) {
-  json folders = json::array();
-  for (const auto& folder : settings.library_path) folders.push_back(folder.string());
-  return {{"worker_program", settings.worker_program.string()},
-          {"library_path", folders},
-          {"library_set", to_json(settings.library_set)},
-          {"oracle_cache", settings.oracle_cache.string()},
-          {"device", name_of(settings.device)},
-          {"sanitizer", settings.sanitizer ? name_of(*settings.sanitizer) : ""},
-          {"sanitizer_program", settings.sanitizer_program.string()},
-          {"elements_on_device", settings.elements_on_device},
-          {"products_verified", settings.products_verified},
-          {"threads", settings.threads},
-          {"deadline_seconds", settings.deadline_seconds},
-          {"memory_limit_bytes", settings.memory_limit_bytes}};
-}
 
 void serve_judge(int socket, const OpRegistry& ops) {
   Channel channel(socket);
@@ -516,7 +435,7 @@ void serve_judge(int socket, const OpRegistry& ops) {
       json answer;
       try {
         if (message.at("do") == "settings") {
-          judge.emplace(settings_from_json(message), ops);
+          judge.emplace(judge_settings_from_json(message), ops);
           answer = {{"ok", true}};
         } else if (!judge) {
           throw Error("the first message must be the settings");

@@ -3,13 +3,10 @@
 #pragma once
 
 #include "core/op.h"
-#include "worker/judge_client.h"
 
 namespace assay {
 
 // Serves the coordinator's channel on `socket` until it closes. The first message carries the settings.
 void serve_judge(int socket, const OpRegistry& ops);
-
-nlohmann::json settings_to_json(const JudgeSettings& settings);
 
 }  // namespace assay

@@ -11,7 +11,6 @@
 #include "measure/summary.h"
 #include "record/json.h"
 #include "record/verdict.h"
-#include "worker/judge.h"
 #include "worker/process.h"
 #include "worker/timing.h"
 
@@ -37,7 +36,7 @@ struct JudgeClient::Impl {
                                     .arguments = {std::to_string(::getpid()), std::string(kMark) + "=" + mark},
                                     .environment = {{kMark, mark}},
                                     .capture_output = false});
-    json hello = settings_to_json(settings);
+    json hello = to_json(settings);
     hello["do"] = "settings";
     ask(hello);
   }

@@ -1,5 +1,5 @@
 // The steps an examination is made of: planning, filling, launching, judging, comparing, and what is noted of each in
-// the record. examination.cpp says in which order they make the checks.
+// the record. comparisons.h has further ones; examination.cpp says in which order they make the checks.
 #pragma once
 
 #include <algorithm>

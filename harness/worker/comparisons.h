@@ -1,0 +1,54 @@
+// The steps of an examination that hold other launches of a case, or of cases beside it, against the answer under
+// judgement: the same bytes where that is promised, right either way. examination.cpp says which.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "worker/steps.h"
+
+namespace assay {
+
+class Comparisons : public Steps {
+ protected:
+  using Steps::Steps;
+
+  Device device() const { return court_.settings->device; }
+
+  // A plan beside that of the case.
+  Trial::Setting aside() const {
+    Trial::Setting setting = setting_;
+    setting.slot = 1;
+    return setting;
+  }
+
+  // Whoever works alone races with nobody. And only who promises the same bytes at any number of threads is put to this
+  // test: code that a library generates while it runs may keep data where a signal's frame goes.
+  bool worth_holding_up(const Trial& trial) const {
+    return !has_streams(device()) && contract_.promised(ASSAY_SAME_THREADS) && trial.cost().others_us > 0;
+  }
+
+  // `got`, another launch of the case under judgement.
+  void compare(const char* check, const Outputs& got, uint32_t promise, const std::string& how);
+  // The same after a launch over other content. "same-run" was asked before.
+  void compare_content(const Outputs& got, const std::string& how);
+
+  // The case again, or `c` of the same inputs, in another setting. `held_up`: how often it is also launched with
+  // threads stopped at odd moments, where there are several.
+  void vary(const char* check, Subject& subject, const Case& c, const Trial::Setting& setting, uint32_t promise,
+            const std::string& how, int held_up = 0);
+
+  // A related case whose inputs and outputs are the leading elements of the base's.
+  void vary_case(const char* check, const Trial& base, const std::optional<Case>& related, uint32_t promise,
+                 const std::string& how);
+
+  // A case beside the one under judgement, planned and filled from the same seed. Nothing where the kernel does not
+  // claim it; or where it claims and refuses it, which breaks its contract.
+  std::optional<Trial> beside(const Case& related, std::string& why_not);
+
+ private:
+  void require_right(const Outputs& got, Expectation& expectation, const Contract& contract, const std::string& how);
+};
+
+}  // namespace assay
