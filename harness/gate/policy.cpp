@@ -230,13 +230,17 @@ std::vector<std::string> missing_checks(const Policy& policy) {
   return missing;
 }
 
+bool is_of(const KnownIssue& issue, const Record& record, const std::string& of_case) {
+  return glob_matches(issue.kernel, record.kernel_id) || (!of_case.empty() && glob_matches(issue.kernel, of_case));
+}
+
 void apply_known_issues(const std::vector<KnownIssue>& issues, const std::vector<LoadedLibrary>& brought,
                         const Facts& environment, Date today, Record& record) {
   if (exit_code_of(record.verdict) == 0 || record.verdict == Verdict::error) return;
   std::string another;  // of issues that would be these failures' elsewhere
-  const auto issue_for = [&](Verdict verdict) -> const KnownIssue* {
+  const auto issue_for = [&](Verdict verdict, const std::string& of_case) -> const KnownIssue* {
     for (const KnownIssue& issue : issues) {
-      if (issue.verdict != verdict || today > issue.expires || !glob_matches(issue.kernel, record.kernel_id)) continue;
+      if (issue.verdict != verdict || today > issue.expires || !is_of(issue, record, of_case)) continue;
       const std::string why = why_another(issue, brought, record, environment);
       if (why.empty()) return &issue;
       const std::string told = "; not the known issue of " + issue.owner + ", " + issue.reason + ": " + why;
@@ -244,11 +248,16 @@ void apply_known_issues(const std::vector<KnownIssue>& issues, const std::vector
     }
     return nullptr;
   };
-  const KnownIssue* issue = issue_for(record.verdict);
-  bool all_known = issue != nullptr;
+  const KnownIssue* issue = nullptr;  // of the record's verdict
+  bool all_known = true;
   for (const CheckResult& result : record.checks) {
-    all_known = all_known && (result.outcome != Outcome::fail || issue_for(result.verdict) != nullptr);
+    if (result.outcome != Outcome::fail) continue;
+    const KnownIssue* found = issue_for(result.verdict, result.of_case);
+    all_known = all_known && found != nullptr;
+    if (issue == nullptr && result.verdict == record.verdict) issue = found;
   }
+  if (issue == nullptr) issue = issue_for(record.verdict, "");
+  all_known = all_known && issue != nullptr;
   if (!all_known) {
     record.reason += another;
     return;

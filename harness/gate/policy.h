@@ -35,7 +35,7 @@ struct TierPolicy {
 
 // A failure that is accepted until a date.
 struct KnownIssue {
-  std::string kernel;  // glob over kernel ids
+  std::string kernel;  // glob over kernel ids: of a record, or of the case beside it that failed
   Verdict verdict = Verdict::error;
   std::string reason;
   std::string owner;
@@ -96,6 +96,9 @@ std::vector<BenchCase> read_bench(const std::filesystem::path& folder, const OpR
 
 // Checks the policy requires that this build does not have.
 std::vector<std::string> missing_checks(const Policy& policy);
+
+// Whether it lists a record's failure by the kernel id, or by that of the case beside it that failed.
+bool is_of(const KnownIssue& issue, const Record& record, const std::string& of_case);
 
 // Turns a failed record into `known` when unexpired issues list its verdict and that of every other check that failed:
 // a known wrong result does not hide a new write out of bounds. `brought` is as for why_another(). A record that stays

@@ -65,10 +65,11 @@ class Testimony {
     if (is_complete()) return;
     bool judged = false;
     for (const Record& record : records) {
-      if (!glob_matches(issue_->kernel, record.kernel_id)) continue;
+      const bool is_listed = glob_matches(issue_->kernel, record.kernel_id);
       const auto own = brought.find(record.op + "/" + record.kernel);
       if (own == brought.end() || !why_another(*issue_, own->second, record, run.environment).empty()) continue;
       for (const CheckResult& result : record.checks) {
+        if (!is_listed && !is_of(*issue_, record, result.of_case)) continue;
         int& since = clean_since_[{record.kernel_id, result.check}];
         if (result.outcome == Outcome::fail && result.verdict == issue_->verdict && since < kCleanRuns) shown_ = true;
         if (result.outcome != Outcome::pass && result.outcome != Outcome::weak) continue;

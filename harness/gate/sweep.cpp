@@ -99,7 +99,13 @@ class Sweeper {
 
   void note(const Case& c, const Screened& screened) {
     if (screened.verdict != Verdict::pass) {
-      found_.failures.push_back({c.kernel_id(job_.kernel.name), screened.verdict, screened.reason});
+      SweepFailure failure{c.kernel_id(job_.kernel.name), screened.verdict, screened.reason};
+      job_.excuse(failure);
+      if (failure.verdict == Verdict::known) {
+        ++found_.known[failure.reason];
+        return;
+      }
+      found_.failures.push_back(std::move(failure));
       found_.gave_up = found_.failures.size() >= kMostFailures;
     } else if (!screened.refused.empty()) {
       ++found_.refused[screened.refused];
@@ -129,6 +135,7 @@ Sweep merged(const std::vector<Sweep>& parts) {
     all.verified += part.verified;
     all.failures.insert(all.failures.end(), part.failures.begin(), part.failures.end());
     all.gave_up = all.gave_up || part.gave_up;
+    for (const auto& [reason, count] : part.known) all.known[reason] += count;
     for (const auto& [reason, count] : part.refused) all.refused[reason] += count;
     for (const auto& [reason, count] : part.unverified) all.unverified[reason] += count;
     all.not_claimed += part.not_claimed;
@@ -142,15 +149,18 @@ json to_json(const Sweep& sweep) {
   for (const SweepFailure& one : sweep.failures) {
     failures.push_back({{"id", one.id}, {"verdict", word_of(one.verdict)}, {"reason", one.reason}});
   }
-  return {{"kernel", sweep.kernel},           {"verified", sweep.verified}, {"failures", failures},
-          {"gave_up", sweep.gave_up},         {"refused", sweep.refused},   {"unverified", sweep.unverified},
-          {"not_claimed", sweep.not_claimed}, {"seconds", sweep.seconds}};
+  return {{"kernel", sweep.kernel},         {"verified", sweep.verified},
+          {"failures", failures},           {"gave_up", sweep.gave_up},
+          {"known", sweep.known},           {"refused", sweep.refused},
+          {"unverified", sweep.unverified}, {"not_claimed", sweep.not_claimed},
+          {"seconds", sweep.seconds}};
 }
 
 Sweep sweep_from_json(const json& value) {
   Sweep sweep{.kernel = value.at("kernel"),
               .verified = value.at("verified"),
               .gave_up = value.at("gave_up"),
+              .known = value.at("known"),
               .refused = value.at("refused"),
               .unverified = value.at("unverified"),
               .not_claimed = value.at("not_claimed"),

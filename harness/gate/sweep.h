@@ -15,6 +15,14 @@
 
 namespace assay {
 
+struct SweepFailure {
+  std::string id;  // of the kernel and the case
+  Verdict verdict = Verdict::error;
+  std::string reason;
+
+  bool operator==(const SweepFailure&) const = default;
+};
+
 struct SweepJob {
   const Op* op = nullptr;  // a MatrixProductOp
   KernelInfo kernel;
@@ -24,14 +32,8 @@ struct SweepJob {
   double seconds = 60;  // to stop after
   StartJudge start_judge;
   std::function<bool()> stop_asked = [] { return false; };
-};
-
-struct SweepFailure {
-  std::string id;  // of the kernel and the case
-  Verdict verdict = Verdict::error;
-  std::string reason;
-
-  bool operator==(const SweepFailure&) const = default;
+  // Gives one that the policy lists the verdict `known`, and for its reason what the policy says.
+  std::function<void(SweepFailure&)> excuse = [](SweepFailure&) {};
 };
 
 struct Sweep {
@@ -39,6 +41,7 @@ struct Sweep {
   int64_t verified = 0;  // distinct cases whose every element is right
   std::vector<SweepFailure> failures;
   bool gave_up = false;                       // after kMostFailures
+  std::map<std::string, int64_t> known;       // failures that the policy lists, by why; in none of the others
   std::map<std::string, int64_t> refused;     // cases that the kernel does not take, by its reason
   std::map<std::string, int64_t> unverified;  // cases it took and that nothing is known of, by why
   int64_t not_claimed = 0;                    // draws outside the contract's domain, not asked

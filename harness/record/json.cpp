@@ -13,17 +13,20 @@ using nlohmann::json;
 json text(const std::string& value) { return valid_utf8(value); }
 
 json to_json(const CheckResult& result) {
-  return {{"check", text(result.check)},
-          {"outcome", word_of(result.outcome)},
-          {"verdict", word_of(result.verdict)},
-          {"detail", text(result.detail)}};
+  json value{{"check", text(result.check)},
+             {"outcome", word_of(result.outcome)},
+             {"verdict", word_of(result.verdict)},
+             {"detail", text(result.detail)}};
+  if (!result.of_case.empty()) value["of_case"] = text(result.of_case);
+  return value;
 }
 
 CheckResult check_result_from(const JsonFields& fields) {
   return {.check = fields.text("check"),
           .outcome = outcome_named(fields.text("outcome")),
           .verdict = verdict_named(fields.text("verdict")),
-          .detail = fields.text("detail")};
+          .detail = fields.text("detail"),
+          .of_case = fields.has("of_case") ? fields.text("of_case") : ""};
 }
 
 json to_json(const ErrorSummary& error) {

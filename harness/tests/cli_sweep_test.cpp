@@ -41,6 +41,19 @@ TEST_F(Cli, ASweepFindsAFlippedBitAndItsIdReplaysIt) {
   EXPECT_THAT(replayed.output, HasSubstr("c[1000] got "));
 }
 
+TEST_F(Cli, ASweepDoesNotFailForWhatThePolicyLists) {
+  const std::string root = tree();
+  std::ofstream(root + "/ci/policy/policy.toml", std::ios::app)
+      << "[[known_issue]]\nkernel = \"gemm/bad:*\"\nverdict = \"wrong\"\nreason = \"upstream 123\"\nowner = \"me\"\n"
+         "expires = 2999-01-01\n";
+  const ProgramEnd end = assay({"sweep", "--module", module("product_flipped_early"), "gemm/bad", "--shapes", "40",
+                                "--jobs", "2", "--root", root});
+  EXPECT_EQ(end.status, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("; 0 failed"));
+  EXPECT_THAT(end.output,
+              HasSubstr("failed, which is known: wrong, known until 2999-01-01 (me): upstream 123; accuracy"));
+}
+
 TEST_F(Cli, ACrashCostsItsShapeAlone) {
   const ProgramEnd end =
       assay({"sweep", "--module", module("product_traps"), "gemm/bad", "--shapes", "40", "--json", "--seed", "2"});

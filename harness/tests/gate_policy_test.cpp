@@ -358,5 +358,21 @@ TEST(Policy, TheTreesKnownIssuesHoldWhateverALibrarysFileIsCalled) {
   for (const auto& [kernel, why] : why_none) EXPECT_EQ(why, "") << kernel;
 }
 
+// An issue of padded cases is that of a dense case which is asked with padding as well, and of no other failure there.
+TEST(KnownIssues, OneOfACaseBesideTheRecordsOwnExcusesThatAlone) {
+  const std::vector<KnownIssue> issues = {
+      {"gemm/simd:*,pad_a=*", Verdict::wrong, "upstream 123", "me", day(2026, 2, 1)}};
+  const auto verdict_of = [&](const std::string& of_case) {
+    Record record{.kernel_id = "gemm/simd:m=2,dtype=f32", .verdict = Verdict::wrong, .reason = "accuracy: c[0]"};
+    record.checks = {check_result("accuracy", Outcome::fail, "c[0]")};
+    record.checks[0].of_case = of_case;
+    apply_known_issues(issues, {}, {}, day(2026, 1, 1), record);
+    return record.verdict;
+  };
+  EXPECT_EQ(verdict_of("gemm/simd:m=2,pad_a=3,dtype=f32"), Verdict::known);
+  EXPECT_EQ(verdict_of("gemm/simd:m=1,dtype=f32"), Verdict::wrong);
+  EXPECT_EQ(verdict_of(""), Verdict::wrong);
+}
+
 }  // namespace
 }  // namespace assay

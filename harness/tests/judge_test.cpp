@@ -181,6 +181,18 @@ TEST(Judge, NobodysWorkerMayLookIntoJudgeOrCoordinatorEither) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(Judge, AFailureOfACaseBesideTheRecordsNamesThatCase) {
+  JudgeClient judge(settings());
+  const auto of_case = [&](const char* module) {
+    for (const CheckResult& result : bad::check(judge, module, kNormal).checks) {
+      if (result.outcome == Outcome::fail) return result.of_case;
+    }
+    return std::string("nothing failed");
+  };
+  EXPECT_EQ(of_case("wrong_alone"), "reduce/bad:kind=max,n=33,inner=5,dtype=f32");
+  EXPECT_EQ(of_case("drop_last"), "");
+}
+
 TEST(Checks, EachFailsForSomeModule) {
   for (const CheckRow& check : check_table()) {
     const auto elsewhere = std::count_if(std::begin(kFailsElsewhere), std::end(kFailsElsewhere),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -14,6 +15,16 @@
 #include "oracle_run.h"
 
 namespace assay::testing {
+
+// `failures` judges an answer, its second argument, to a sum of its first and of terms whose own sum overflows to -Inf.
+template <class Failures>
+void expect_specials_among_large_ones(const Failures& failures) {
+  EXPECT_EQ(failures(INFINITY, INFINITY), 0);
+  EXPECT_EQ(failures(INFINITY, NAN), 0);  // -Inf of the others
+  EXPECT_EQ(failures(INFINITY, -INFINITY), 1);
+  EXPECT_EQ(failures(NAN, NAN), 0);
+  EXPECT_EQ(failures(NAN, -INFINITY), 1);
+}
 
 // Each tier holds the one before. `tensors`: how many a case has, where that is always the same.
 inline void expect_tiers_nest(const Op& op, size_t least_of_ci, std::optional<size_t> tensors = {}) {

@@ -302,6 +302,7 @@ TEST(RunJson, TheCheckedInRunIsWhatIsWritten) {
   full.reason = "accuracy: y[0]: got nan \xFF";
   full.owner = "someone";
   full.checks = {check_result("accuracy", Outcome::fail, "y[0]: got nan"), check_result("growth", Outcome::skipped)};
+  full.checks[0].of_case = "gemm/simd:m=2,pad_a=3,dtype=f32";
   full.errors = {{.tensor = "y",
                   .elements = 3,
                   .rigorous = 3,

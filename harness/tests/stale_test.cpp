@@ -104,6 +104,19 @@ TEST_F(StaleIssues, ARunThatShowsItBeginsTheCountAnew) {
   EXPECT_THAT(stale(shown()), IsEmpty());
 }
 
+TEST_F(StaleIssues, ItShowsInACaseBesideAnotherToo) {
+  policy.known_issues[0].kernel = "*,pad_a=*";
+  const Record padded = passed("gemm/openblas:m=1,n=1,pad_a=3,dtype=f32");
+  Record dense = shown();
+  for (int i = 1; i <= 19; ++i) keep(run(i), {padded});
+  EXPECT_EQ(stale_known_issues(policy, history, run(999), {padded, dense}).size(), 1u)
+      << "the dense case's own failure";
+  for (CheckResult& result : dense.checks) {
+    if (result.outcome == Outcome::fail) result.of_case = padded.kernel_id;
+  }
+  EXPECT_THAT(stale_known_issues(policy, history, run(999), {padded, dense}), IsEmpty());
+}
+
 TEST_F(StaleIssues, RunsThatCouldNotShowItNeitherCountNorReset) {
   keep_clean(1, 18);
   keep(run(20), {unjudged()});

@@ -43,7 +43,8 @@ void Comparisons::vary_case(const char* check, const Trial& base, const std::opt
     const TensorSpec &spec = tensors_[outputs_[i]], &part = trial.tensors()[outputs_[i]];
     const int64_t at = court_.laboratory->changed_in_leading_part(spec, base_[i], part, got[i]);
     if (at == kNowhere) continue;
-    require_right(got, *expect_beside(trial, *related, seed()), trial.contract(), how + ", " + related->id());
+    require_right(got, *expect_beside(trial, *related, seed()), trial.contract(), how + ", " + related->id(),
+                  related->kernel_id(kernel_.name));
     if (!contract_.promised(promise)) {
       return sheet_.set(check, Outcome::not_applicable, std::string(kVaries) + how);
     }
@@ -69,11 +70,12 @@ std::optional<Trial> Comparisons::beside(const Case& related, std::string& why_n
 }
 
 void Comparisons::require_right(const Outputs& got, Expectation& expectation, const Contract& contract,
-                                const std::string& how) {
+                                const std::string& how, const std::string& of_case) {
   std::vector<ErrorSummary> ignored;
   CheckResult accuracy = judge(got, expectation, contract, ignored);
   if (accuracy.outcome != Outcome::fail) return;
   accuracy.detail = how + ": " + accuracy.detail;
+  accuracy.of_case = of_case;
   sheet_.set(std::move(accuracy));
 }
 

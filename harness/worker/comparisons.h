@@ -48,7 +48,9 @@ class Comparisons : public Steps {
   std::optional<Trial> beside(const Case& related, std::string& why_not);
 
  private:
-  void require_right(const Outputs& got, Expectation& expectation, const Contract& contract, const std::string& how);
+  // `of_case`: the kernel id of a case beside the one under judgement.
+  void require_right(const Outputs& got, Expectation& expectation, const Contract& contract, const std::string& how,
+                     const std::string& of_case = "");
 };
 
 }  // namespace assay

@@ -166,14 +166,18 @@ bool Steps::all_written(const Outputs& once, const Outputs& again) {
   return true;
 }
 
-void Steps::add_to_hash(const Outputs& outputs) {
+uint64_t Steps::hash_of(const Outputs& outputs, uint64_t before) {
   const Stopwatch watch(sheet_.record, "check");
+  uint64_t hash = before;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorSpec& spec = tensors_[outputs_[i]];
-    hash_ = truth_.of_sweep() ? court_.laboratory->hash_by_chunks(spec, outputs[i], hash_)
-                              : court_.laboratory->hash(spec, outputs[i], hash_);
+    hash = truth_.of_sweep() ? court_.laboratory->hash_by_chunks(spec, outputs[i], hash)
+                             : court_.laboratory->hash(spec, outputs[i], hash);
   }
+  return hash;
 }
+
+void Steps::add_to_hash(const Outputs& outputs) { hash_ = hash_of(outputs, hash_); }
 
 void Steps::note_hash() {
   char text[17];

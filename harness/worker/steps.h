@@ -82,6 +82,7 @@ class Steps {
   // "y[3] 1 became 2": element `i` of either.
   std::string change(const TensorSpec& spec_before, const Content& before, const TensorSpec& spec_after,
                      const Content& after, int64_t i) const;
+  uint64_t hash_of(const Outputs& outputs, uint64_t before = 0);
   // The record's hash is of the outputs that were added, in order.
   void add_to_hash(const Outputs& outputs);
   void note_hash();
