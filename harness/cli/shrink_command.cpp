@@ -134,7 +134,7 @@ int shrink_command(const Options& options) {
     }
     if (failure->check == "sensitivity" && c.word("support") != "all") return false;  // is not asked there
     last = judged(c);
-    return interrupt_signal() == 0 && failure_of(last) == failure;
+    return interrupt_signal() == 0 && fails_as(*failure, last);
   };
   const auto used = [&] { return interrupt_signal() != 0 ? 1 : seconds_since(start) / budget; };
   const auto print_id = [&](const Case& c) {

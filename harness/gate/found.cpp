@@ -17,7 +17,7 @@ Case smallest(const FoundJob& job, const PlannedCase& failing, const Failure& fa
   const auto fails = [&](const Case& c) {
     if (c.word("support") != failing.c.word("support")) return false;
     const std::string& kernel = job.plan->kernel_of(failing).name;
-    return failure_of(job.judge({failing.kernel, c, c.kernel_id(kernel), false})) == failure;
+    return fails_as(failure, job.judge({failing.kernel, c, c.kernel_id(kernel), false}));
   };
   const auto used = [&] {
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();

@@ -349,10 +349,18 @@ std::optional<Failure> failure_of(const Record& record) {
   for (const CheckResult& result : record.checks) {
     if (result.outcome != Outcome::fail) continue;
     if (record.verdict == Verdict::known || result.verdict == record.verdict) {
-      return Failure{result.verdict, result.check, result.detail.starts_with(kBesideCallers)};
+      return Failure{result.verdict, result.check, result.detail.starts_with(kBesideCallers), !result.of_case.empty(),
+                     record.verdict == Verdict::known};
     }
   }
   return std::nullopt;
+}
+
+bool fails_as(const Failure& first, const Record& smaller) {
+  std::optional<Failure> failure = failure_of(smaller);
+  if (!failure || (failure->is_known && !first.is_known)) return false;
+  failure->is_known = first.is_known;
+  return *failure == first;
 }
 
 std::vector<std::string> simpler_values(const FieldSpec& field, const FieldValue& value) {

@@ -16,12 +16,17 @@ namespace assay {
 // How a case fails: what has to stay while it shrinks.
 struct Failure {
   Verdict verdict;
-  std::string check;            // the first that failed with this verdict
-  bool beside_callers = false;  // it failed while others called the kernel, and not alone
+  std::string check;             // the first that failed with this verdict
+  bool beside_callers = false;   // it failed while others called the kernel, and not alone
+  bool of_another_case = false;  // of a case that is asked beside it
+  bool is_known = false;         // the policy lists it
   bool operator==(const Failure&) const = default;
 };
 // Nothing for a record that tells no failure of the kernel: it passed, is unsupported, or the harness failed.
 std::optional<Failure> failure_of(const Record& record);
+// Whether a smaller case fails as the first did. What no policy lists is not made smaller by turning it into what one
+// does.
+bool fails_as(const Failure& first, const Record& smaller);
 
 // Simpler values of a field that is `value` now, the simplest first: defaults; of numbers, steps on the way there or to
 // 1; of fills, those that show more at a glance. Each is strictly simpler. None for dtype: another type fails another

@@ -329,6 +329,20 @@ Record record_of(std::vector<CheckResult> failures) {
   return record;
 }
 
+TEST(Shrink, ANewFailureDoesNotBecomeAKnownOneOrThatOfAnotherCase) {
+  CheckResult wrong = check_result("accuracy", Outcome::fail);
+  const Record own = record_of({wrong});
+  wrong.of_case = "gemm/simd:m=1,pad_a=3,dtype=f32";
+  const Record of_another = record_of({wrong});
+  Record known = own;
+  known.verdict = Verdict::known;
+  EXPECT_TRUE(fails_as(*failure_of(own), own));
+  EXPECT_FALSE(fails_as(*failure_of(own), of_another));
+  EXPECT_FALSE(fails_as(*failure_of(own), known));
+  EXPECT_TRUE(fails_as(*failure_of(known), own)) << "the policy may list the larger case alone";
+  EXPECT_FALSE(fails_as(*failure_of(own), record_of({})));
+}
+
 TEST(Shrink, AFailureIsTheWorstVerdictAndTheFirstCheckThatGaveIt) {
   EXPECT_EQ(failure_of(record_of({})), std::nullopt);
   const CheckResult wrong = check_result("accuracy", Outcome::fail), memory = check_result("guards", Outcome::fail),
@@ -343,7 +357,7 @@ TEST(Shrink, AFailureIsTheWorstVerdictAndTheFirstCheckThatGaveIt) {
   EXPECT_EQ(failure_of(record_of({check_result("trust", Outcome::fail)})), std::nullopt);  // proves nothing
   Record known = record_of({memory});
   known.verdict = Verdict::known;
-  EXPECT_EQ(failure_of(known), (Failure{Verdict::memory, "guards"}));
+  EXPECT_EQ(failure_of(known), (Failure{.verdict = Verdict::memory, .check = "guards", .is_known = true}));
   Record refused = record_of({});
   refused.verdict = Verdict::unsupported;
   EXPECT_EQ(failure_of(refused), std::nullopt);
