@@ -163,6 +163,22 @@ Outcome outcome_named(std::string_view word) {
                    "'; there are pass, fail, weak, no-baseline, not-applicable, skipped");
 }
 
+json checks_to_json() {
+  json checks = json::array();
+  for (const CheckRow& row : check_table()) {
+    checks.push_back({{"check", row.check}, {"verdict", word_of(row.verdict)}, {"meaning", row.meaning}});
+  }
+  return checks;
+}
+
+json verdicts_to_json() {
+  json verdicts = json::array();
+  for (const VerdictRow& row : verdict_table()) {
+    verdicts.push_back({{"verdict", row.word}, {"exit_code", row.exit_code}, {"meaning", row.meaning}});
+  }
+  return verdicts;
+}
+
 json schema_to_json() { return {{"major", kRecordSchemaMajor}, {"minor", kRecordSchemaMinor}}; }
 
 void check_schema(const json& document) {

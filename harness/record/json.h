@@ -25,6 +25,10 @@ Contract contract_from_json(const nlohmann::json& value, const std::string& path
 nlohmann::json schema_to_json();
 void check_schema(const nlohmann::json& document);
 
+// The published tables (verdict.h), an object a row.
+nlohmann::json checks_to_json();
+nlohmann::json verdicts_to_json();
+
 Verdict verdict_named(std::string_view word);  // throws UsageError that lists the words
 Outcome outcome_named(std::string_view word);
 

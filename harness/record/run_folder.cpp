@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "record/json.h"
 #include "record/json_text.h"
+#include "record/verdict.h"
 
 namespace assay {
 namespace {
@@ -60,6 +61,7 @@ int64_t for_each_record(const fs::path& file, const std::string& content, Each e
     if (end == std::string::npos) return static_cast<int64_t>(begin);
     try {
       Record record = record_from_json(parse_json(std::string_view(content).substr(begin, end - begin)));
+      if (const std::string why = contradiction(record); !why.empty()) throw UsageError(why);
       if (!keys.insert(record.kernel_id).second) throw UsageError("kernel_id: '" + record.kernel_id + "' twice");
       each(std::move(record));
     } catch (const UsageError& e) {
@@ -180,6 +182,14 @@ bool holds_no_more_than_a_beginning(const fs::path& run_folder) {
     if (!ours) return false;
   }
   return !error;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() != fs::file_type::none) return fs::exists(status);
+  errno = error.value();
+  refuse("look at", path);
 }
 
 std::string read_whole(const fs::path& file) {

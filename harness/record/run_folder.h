@@ -25,7 +25,8 @@ class RunFolder {
   static RunFolder create(const std::filesystem::path& path);
 
   // The same run again: what is recorded stays. Throws UsageError, naming file and line, when records.jsonl is
-  // malformed anywhere but in a torn last line, repeats a key, is of a newer schema, or another process writes it.
+  // malformed anywhere but in a torn last line, repeats a key, holds a record that contradicts itself, is of a newer
+  // schema, or another process writes it.
   static RunFolder resume(const std::filesystem::path& path);
 
   RunFolder(RunFolder&& other) noexcept;
@@ -58,6 +59,9 @@ bool holds_no_more_than_a_beginning(const std::filesystem::path& run_folder);
 // For readers. A torn last line is left out. Throw UsageError that names file, line and field.
 std::vector<Record> read_records(const std::filesystem::path& run_folder);
 Run read_run(const std::filesystem::path& run_folder);
+
+// Whether anything lies there. Throws UsageError naming it where nobody can tell: links in a loop, say.
+bool is_there(const std::filesystem::path& path);
 
 // A file's whole content. Throws UsageError naming it.
 std::string read_whole(const std::filesystem::path& file);

@@ -16,15 +16,8 @@ namespace {
 using nlohmann::json;
 
 json tables() {
-  json checks = json::array();
-  for (const CheckRow& row : check_table()) {
-    checks.push_back({{"check", row.check}, {"verdict", word_of(row.verdict)}, {"meaning", row.meaning}});
-  }
-  json verdicts = json::array();
-  for (const VerdictRow& row : verdict_table()) {
-    verdicts.push_back({{"verdict", row.word}, {"exit_code", row.exit_code}, {"meaning", row.meaning}});
-  }
-  return {{"checks", checks}, {"verdicts", verdicts}, {"error_histogram_edges", kErrorHistogramEdges}};
+  return {
+      {"checks", checks_to_json()}, {"verdicts", verdicts_to_json()}, {"error_histogram_edges", kErrorHistogramEdges}};
 }
 
 constexpr std::array kPinStates{PinState::pinned, PinState::mismatched, PinState::unpinned};

@@ -112,6 +112,30 @@ CheckResult check_result(std::string_view check, Outcome outcome, std::string de
   throw Error("no check '" + std::string(check) + "' in the table of checks");
 }
 
+std::string contradiction(const Record& record) {
+  if (record.verdict == Verdict::error) return {};
+  Verdict worst = Verdict::pass;
+  for (size_t i = 0; i < record.checks.size(); ++i) {
+    const CheckResult& result = record.checks[i];
+    if (result.outcome != Outcome::fail) continue;
+    worst = std::max(worst, result.verdict);
+    if (exit_code_of(result.verdict) != 0) continue;
+    return "checks[" + std::to_string(i) + "].verdict: '" + std::string(word_of(result.verdict)) +
+           "', which no check that failed has";
+  }
+  for (const CheckRow& row : kCheckRows) {
+    const auto count = std::ranges::count(record.checks, row.check, &CheckResult::check);
+    if (count > 1) return "checks: '" + std::string(row.check) + "' twice";
+    if (count == 0) return "checks: has no '" + std::string(row.check) + "': made by an older assay, or damaged";
+  }
+  const bool agrees = record.verdict == Verdict::unsupported ? worst == Verdict::pass
+                      : record.verdict == Verdict::known     ? worst != Verdict::pass
+                                                             : worst == record.verdict;
+  if (agrees) return {};
+  return "verdict: '" + std::string(word_of(record.verdict)) + "', but by its checks it is '" +
+         std::string(word_of(worst)) + "'";
+}
+
 void conclude(Record& record) {
   const bool unsupported = record.verdict == Verdict::unsupported;  // its reason is the refusal
   if (!unsupported) {

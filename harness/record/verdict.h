@@ -40,4 +40,8 @@ CheckResult check_result(std::string_view check, Outcome outcome, std::string de
 // every check of the table is there and none failed; `error` when one is missing.
 void conclude(Record& record);
 
+// What a record, read from a file, has that conclude() leaves in none: checks that are missing or there twice, or a
+// verdict that its checks do not give. "FIELD: PROBLEM"; empty: nothing. Of an `error` nothing is known.
+std::string contradiction(const Record& record);
+
 }  // namespace assay

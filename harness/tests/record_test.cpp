@@ -186,6 +186,63 @@ TEST(RecordJson, ErrorsNameTheKey) {
   EXPECT_EQ(error([](json& j) { j = json::array(); }), "the document: not an object");
 }
 
+TEST(Contradiction, NothingThatIsConcludedHasOne) {
+  for (const CheckRow& row : check_table()) {
+    for (const Outcome outcome : {Outcome::fail, Outcome::weak, Outcome::skipped, Outcome::not_applicable}) {
+      Record record = whole_record("op/k:m=1");
+      for (CheckResult& result : record.checks) {
+        if (result.check == row.check) result = check_result(row.check, outcome, "why");
+      }
+      conclude(record);
+      EXPECT_EQ(contradiction(record), "") << row.check << " " << word_of(outcome);
+      if (outcome != Outcome::fail) continue;
+      record.verdict = Verdict::known;  // by a known issue
+      EXPECT_EQ(contradiction(record), "") << row.check;
+    }
+  }
+  Record hangs = whole_record("op/k:m=1");
+  hangs.checks[1].outcome = Outcome::fail;
+  hangs.checks[1].verdict = Verdict::timeout;  // not the row's own
+  conclude(hangs);
+  EXPECT_EQ(contradiction(hangs), "");
+  Record refused = whole_record("op/k:m=1");
+  refused.verdict = Verdict::unsupported;
+  EXPECT_EQ(contradiction(refused), "");
+  Record failed_by_harness = record_named("op/k:m=1");
+  conclude(failed_by_harness);
+  EXPECT_EQ(failed_by_harness.verdict, Verdict::error);
+  EXPECT_EQ(contradiction(failed_by_harness), "");
+}
+
+TEST(Contradiction, NamesTheField) {
+  const auto said = [](const std::function<void(Record&)>& damage) {
+    Record record = whole_record("op/k:m=1");
+    damage(record);
+    return contradiction(record);
+  };
+  const auto fail = [](Record& r, Verdict verdict) {
+    r.checks[3].outcome = Outcome::fail;
+    r.checks[3].verdict = verdict;
+  };
+  EXPECT_EQ(said([](Record& r) { r.checks.clear(); }), "checks: has no 'contract': made by an older assay, or damaged");
+  EXPECT_EQ(said([](Record& r) { r.checks[1].check = "contract"; }), "checks: 'contract' twice");
+  EXPECT_EQ(said([&](Record& r) { fail(r, Verdict::memory); }), "verdict: 'pass', but by its checks it is 'memory'");
+  EXPECT_EQ(said([&](Record& r) {
+              fail(r, Verdict::memory);
+              r.verdict = Verdict::changed;  // a lesser one
+            }),
+            "verdict: 'changed', but by its checks it is 'memory'");
+  EXPECT_EQ(said([&](Record& r) {
+              fail(r, Verdict::memory);
+              r.verdict = Verdict::unsupported;
+            }),
+            "verdict: 'unsupported', but by its checks it is 'memory'");
+  EXPECT_EQ(said([](Record& r) { r.verdict = Verdict::known; }), "verdict: 'known', but by its checks it is 'pass'");
+  EXPECT_EQ(said([](Record& r) { r.verdict = Verdict::wrong; }), "verdict: 'wrong', but by its checks it is 'pass'");
+  EXPECT_EQ(said([&](Record& r) { fail(r, Verdict::pass); }),
+            "checks[3].verdict: 'pass', which no check that failed has");
+}
+
 TEST(RecordJson, UnknownKeysAndNewerMinorAreReadNewerMajorIsRefused) {
   const Record record = RandomRecords(3).next();
   nlohmann::json value = to_json(record);

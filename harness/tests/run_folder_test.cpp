@@ -28,16 +28,16 @@ TEST(RunFolder, RecordsSurviveAndResumeRepeatsNothing) {
   const fs::path out = scratch.path / "deep" / "run";
   {
     RunFolder folder = RunFolder::create(out);
-    folder.append(record_named("op/k:m=1"));
-    folder.append(record_named("op/k:m=2"));
+    folder.append(whole_record("op/k:m=1"));
+    folder.append(whole_record("op/k:m=2"));
     folder.write_run(sample_run());
-    EXPECT_THROW(folder.append(record_named("op/k:m=1")), Error);
+    EXPECT_THROW(folder.append(whole_record("op/k:m=1")), Error);
     EXPECT_TRUE(fs::is_directory(folder.samples()));
   }
   RunFolder folder = RunFolder::resume(out);
   EXPECT_EQ(folder.recorded(), (std::set<std::string>{"op/k:m=1", "op/k:m=2"}));
-  folder.append(record_named("op/k:m=3"));
-  EXPECT_THROW(folder.append(record_named("op/k:m=2")), Error);
+  folder.append(whole_record("op/k:m=3"));
+  EXPECT_THROW(folder.append(whole_record("op/k:m=2")), Error);
   EXPECT_EQ(read_records(out).size(), 3u);
   EXPECT_EQ(read_run(out).planned, 3);
   EXPECT_FALSE(fs::exists(out / "run.json.part"));
@@ -45,24 +45,24 @@ TEST(RunFolder, RecordsSurviveAndResumeRepeatsNothing) {
 
 TEST(RunFolder, TornLastLineIsDroppedWhereverItIsCut) {
   Scratch scratch;
-  { RunFolder::create(scratch.path / "r").append(record_named("op/k:m=1")); }
+  { RunFolder::create(scratch.path / "r").append(whole_record("op/k:m=1")); }
   const fs::path file = scratch.path / "r" / "records.jsonl";
   const std::string first = content_of(file);
-  std::string second = print_json(to_json(record_named("op/k:m=2"))) + "\n";
+  std::string second = print_json(to_json(whole_record("op/k:m=2"))) + "\n";
   for (size_t cut = 1; cut < second.size(); cut += 7) {
     write_text(file, first + second.substr(0, cut));
     EXPECT_EQ(read_records(scratch.path / "r").size(), 1u);
     RunFolder folder = RunFolder::resume(scratch.path / "r");
     EXPECT_EQ(folder.recorded().size(), 1u);
     EXPECT_EQ(content_of(file), first);
-    folder.append(record_named("op/k:m=2"));
+    folder.append(whole_record("op/k:m=2"));
     EXPECT_EQ(content_of(file), first + second);
   }
 }
 
 TEST(RunFolder, MalformedLinesAreNamedByFileAndLine) {
   Scratch scratch;
-  { RunFolder::create(scratch.path / "r").append(record_named("op/k:m=1")); }
+  { RunFolder::create(scratch.path / "r").append(whole_record("op/k:m=1")); }
   const fs::path file = scratch.path / "r" / "records.jsonl";
   const std::string good = content_of(file);
   const auto error = [&](const std::string& content) {
@@ -83,6 +83,34 @@ TEST(RunFolder, MalformedLinesAreNamedByFileAndLine) {
   EXPECT_THAT(error(good + "{\"schema\":{\"major\":2,\"minor\":0}}\n"),
               HasSubstr("records.jsonl:2: schema 2 is newer"));
   EXPECT_THAT(error(good + std::string(100, '\0') + "\n"), HasSubstr("records.jsonl:2: not JSON"));
+}
+
+TEST(RunFolder, ARecordThatContradictsItselfIsRefusedByFileLineAndField) {
+  Scratch scratch;
+  Record torn = whole_record("op/k:m=2");
+  torn.checks.pop_back();
+  {
+    RunFolder folder = RunFolder::create(scratch.path / "r");
+    folder.append(whole_record("op/k:m=1"));
+    folder.append(torn);
+  }
+  const std::string said = message_of([&] { RunFolder::resume(scratch.path / "r"); });
+  EXPECT_EQ(said, message_of([&] { read_records(scratch.path / "r"); }));
+  EXPECT_EQ(said, (scratch.path / "r" / "records.jsonl").string() +
+                      ":2: checks: has no 'statistical': made by an older assay, or damaged; start a new run in "
+                      "another folder");
+}
+
+TEST(RunFolder, LinksInALoopAreNoFileThatIsMissing) {
+  Scratch scratch;
+  const fs::path loop = scratch.path / "loop";
+  fs::create_symlink("loop", loop);
+  EXPECT_EQ(message_of([&] { is_there(loop / "run.json"); }),
+            "cannot look at " + (loop / "run.json").string() + ": Too many levels of symbolic links");
+  write_text(scratch.path / "file", "x");
+  EXPECT_TRUE(is_there(scratch.path / "file"));
+  EXPECT_FALSE(is_there(scratch.path / "nothing"));
+  EXPECT_FALSE(is_there(scratch.path / "file" / "below"));
 }
 
 TEST(RunFolder, WrongFoldersAreRefusedInOneLineThatNamesThem) {
@@ -123,7 +151,7 @@ TEST(RunFolder, AnotherWriterIsRefused) {
 TEST(RunFolder, FullDiskIsOneLineAndLeavesWholeLines) {
   Scratch scratch;
   RunFolder folder = RunFolder::create(scratch.path / "r");
-  folder.append(record_named("op/k:m=1"));
+  folder.append(whole_record("op/k:m=1"));
   const fs::path file = scratch.path / "r" / "records.jsonl";
   const std::string before = content_of(file);
 
@@ -133,7 +161,7 @@ TEST(RunFolder, FullDiskIsOneLineAndLeavesWholeLines) {
   rlimit full = old;
   full.rlim_cur = before.size() + 100;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
-  const std::string message = message_of([&] { folder.append(record_named("op/k:m=2")); });
+  const std::string message = message_of([&] { folder.append(whole_record("op/k:m=2")); });
   const std::string run_message = message_of([&] { folder.write_run(sample_run()); });
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
   std::signal(SIGXFSZ, handler);
@@ -142,7 +170,7 @@ TEST(RunFolder, FullDiskIsOneLineAndLeavesWholeLines) {
   EXPECT_THAT(run_message, HasSubstr("cannot write " + (scratch.path / "r" / "run.json").string()));
   EXPECT_FALSE(fs::exists(scratch.path / "r" / "run.json.part"));
   EXPECT_EQ(content_of(file), before);
-  folder.append(record_named("op/k:m=2"));
+  folder.append(whole_record("op/k:m=2"));
   EXPECT_EQ(read_records(scratch.path / "r").size(), 2u);
 }
 
@@ -160,7 +188,7 @@ TEST(RunFolder, KilledWhileAppendingLosesNothingRecorded) {
       close(pipe_ends[0]);
       RunFolder folder = RunFolder::create(scratch.path / "r");
       for (int i = 0;; ++i) {
-        folder.append(record_named("op/k:m=" + std::to_string(i)));
+        folder.append(whole_record("op/k:m=" + std::to_string(i)));
         if (::write(pipe_ends[1], "x", 1) != 1) _exit(1);
       }
     }

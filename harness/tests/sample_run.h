@@ -5,6 +5,7 @@
 
 #include "record/record.h"
 #include "record/run_json.h"
+#include "record/verdict.h"
 
 namespace assay {
 
@@ -12,6 +13,13 @@ inline Record record_named(const std::string& id) {
   Record record;
   record.kernel_id = id;
   record.verdict = Verdict::pass;
+  return record;
+}
+
+// As conclude() leaves one.
+inline Record whole_record(const std::string& id) {
+  Record record = record_named(id);
+  for (const CheckRow& row : check_table()) record.checks.push_back(check_result(row.check, Outcome::pass));
   return record;
 }
 
