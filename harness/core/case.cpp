@@ -51,6 +51,10 @@ FieldValue parse_value(const std::string& op, const FieldSpec& spec, const std::
         throw UsageError("case of " + op + ": field '" + spec.name + "' = " + text + " is below " +
                          std::to_string(spec.least));
       }
+      if (value.integer > spec.most) {
+        throw UsageError("case of " + op + ": field '" + spec.name + "' = " + text + " is above " +
+                         std::to_string(spec.most));
+      }
       break;
     case FieldKind::real:
       value.real = parse_number<double>(op, spec, text);
@@ -78,7 +82,11 @@ FieldValue parse_value(const std::string& op, const FieldSpec& spec, const std::
 std::vector<FieldSpec> common_fields() {
   return {{.name = "fill", .kind = FieldKind::word, .doc = "which inputs", .fallback = "normal"},
           {.name = "seed", .doc = "of the fill", .fallback = "1"},
-          {.name = "seeds", .doc = "consecutive seeds judged as one case", .fallback = "1", .least = 1},
+          {.name = "seeds",
+           .doc = "consecutive seeds judged as one case, " + print_number(kMostSeedsOfACase) + " at most",
+           .fallback = "1",
+           .least = 1,
+           .most = kMostSeedsOfACase},
           {.name = "offset", .doc = "elements past the aligned base", .fallback = "0"},
           {.name = "place",
            .kind = FieldKind::word,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,10 +22,11 @@ enum class FieldKind { integer, real, word };
 struct FieldSpec {
   std::string name;
   FieldKind kind = FieldKind::integer;
-  std::string doc;                        // one line: meaning and unit
-  std::optional<std::string> fallback{};  // default, as printed
-  std::vector<std::string> choices{};     // words only: what is allowed
-  int64_t least = 0;                      // integers only: smallest allowed
+  std::string doc;                                     // one line: meaning and unit
+  std::optional<std::string> fallback{};               // default, as printed
+  std::vector<std::string> choices{};                  // words only: what is allowed
+  int64_t least = 0;                                   // integers only: smallest allowed
+  int64_t most = std::numeric_limits<int64_t>::max();  // and largest
   // Words only: the printed form of what was given. Throws UsageError with what is wrong.
   std::string (*canonical)(std::string_view given) = nullptr;
 };
@@ -39,11 +41,14 @@ struct FieldValue {
 
 // Fields every op has after its own: dtype is the op's to declare.
 //   fill   which inputs (names: fill/fill.h)       seed   of the fill
-//   seeds  consecutive seeds judged as one case, 8 or more enable the statistical tier
+//   seeds  consecutive seeds judged as one case, kMostSeedsOfACase at most; 8 or more enable the statistical tier
 //   offset elements by which every tensor's first element lies past its aligned base (misalignment)
 //   place  end: buffers end at an unmapped page; start: they begin at one
 //   support  which input elements keep their value, all others being zero (core/support.h)
 std::vector<FieldSpec> common_fields();
+
+// A case has one record, made when its last seed is judged. Sixteen times as many as the largest sweep of the tiers.
+inline constexpr int64_t kMostSeedsOfACase = 65536;
 
 class Case {
  public:

@@ -44,6 +44,10 @@ TEST(CaseId, ErrorsNameOpFieldAndRemedy) {
   EXPECT_NE(error({{"dtype", "f32"}}).find("'m' is missing"), std::string::npos);
   EXPECT_NE(error({{"m", "7x"}, {"dtype", "f32"}}).find("not an integer"), std::string::npos);
   EXPECT_NE(error({{"m", "-1"}, {"dtype", "f32"}}).find("below 0"), std::string::npos);
+  EXPECT_NE(error({{"m", "1"}, {"dtype", "f32"}, {"seeds", "0"}}).find("'seeds' = 0 is below 1"), std::string::npos);
+  EXPECT_NE(error({{"m", "1"}, {"dtype", "f32"}, {"seeds", "65537"}}).find("'seeds' = 65537 is above 65536"),
+            std::string::npos);
+  EXPECT_NO_THROW(Case("op", fields(), {{"m", "1"}, {"dtype", "f32"}, {"seeds", "65536"}}));
   EXPECT_NE(error({{"m", "1"}, {"dtype", "f8"}}).find("not one of f32, bf16"), std::string::npos);
   EXPECT_NE(error({{"m", "1"}, {"m", "1"}, {"dtype", "f32"}}).find("given twice"), std::string::npos);
   EXPECT_NE(message_of([] { parse_id(":m=1"); }).find("not a case id"), std::string::npos);
