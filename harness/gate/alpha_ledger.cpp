@@ -46,6 +46,17 @@ AlphaLedger::Called called_from_json(const JsonFields& fields) {
   return called;
 }
 
+// More than anybody begins, and to be counted on from.
+constexpr int64_t kMostGates = 1'000'000'000;
+
+int64_t gates_of(const JsonFields& fields) {
+  const auto gates = fields.integer<int64_t>("gates");
+  if (gates < 0 || gates > kMostGates) {
+    fields.fail("gates", std::to_string(gates) + " is not from 0 to " + std::to_string(kMostGates));
+  }
+  return gates;
+}
+
 }  // namespace
 
 nlohmann::json to_json(const AlphaLedger& ledger) {
@@ -73,14 +84,13 @@ AlphaLedger ledger_from_json(const nlohmann::json& value, const std::string& bas
   };
   require("base", ledger.base, valid_utf8(base));
   require("change", ledger.change, valid_utf8(change));
-  ledger.gates = fields.integer<int64_t>("gates");
+  ledger.gates = gates_of(fields);
   if (value.contains("last_seed")) ledger.last_seed = fields.integer<uint64_t>("last_seed");
   ledger.spent = fields.number("spent");
   if (!(ledger.spent >= 0 && ledger.spent <= 1)) fields.fail("spent", "not a number from 0 to 1");
   for (const JsonFields& pair : fields.objects("regressed")) ledger.regressed.push_back(called_from_json(pair));
   for (const JsonFields& open : fields.objects("open")) {
-    ledger.open.push_back({pair_from_json(open), open.integer<int64_t>("gates")});
-    if (ledger.open.back().gates < 0) open.fail("gates", "negative");
+    ledger.open.push_back({pair_from_json(open), gates_of(open)});
   }
   return ledger;
 }

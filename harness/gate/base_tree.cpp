@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "core/error.h"
@@ -18,6 +20,16 @@ bool is_ref(const fs::path& root, const std::string& name) {
   return run_program(
              {"git", "-C", root.string(), "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"})
              .status == 0;
+}
+
+std::string temporary_folder() {
+  std::error_code error;
+  const fs::path place = fs::temp_directory_path(error);
+  if (error) throw UsageError("TMPDIR: is no folder that is there; set it to one, or leave it out for /tmp");
+  std::string name = (place / "assay-base-XXXXXX").string();
+  if (::mkdtemp(name.data()) != nullptr) return name;
+  throw UsageError("cannot make a folder in " + place.string() + ": " + std::strerror(errno) +
+                   "; set TMPDIR to one that can be written");
 }
 
 }  // namespace
@@ -41,11 +53,10 @@ BaseTree BaseTree::folder(const fs::path& path) {
 }
 
 BaseTree BaseTree::ref(const fs::path& root, const std::string& ref) {
-  std::string pattern = (fs::temp_directory_path() / "assay-base-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) ASSAY_SYSTEM(-1);
-  BaseTree tree{fs::path(pattern) / "tree", pattern};
+  const std::string folder = temporary_folder();
+  BaseTree tree{fs::path(folder) / "tree", folder};
   fs::create_directory(tree.path_);
-  const std::string archive = pattern + "/tree.tar";
+  const std::string archive = folder + "/tree.tar";
   // --end-of-options: a ref that starts with a dash is no option.
   const ProgramEnd read = run_program(
       {"git", "-C", root.string(), "archive", "--format=tar", "--output=" + archive, "--end-of-options", ref});
@@ -55,7 +66,8 @@ BaseTree BaseTree::ref(const fs::path& root, const std::string& ref) {
   }
   const ProgramEnd unpacked = run_program({"tar", "-xf", archive, "-C", tree.path_.string()});
   if (unpacked.status != 0) throw Error("cannot unpack the base ref: " + first_line(unpacked.output));
-  if (!fs::exists(tree.path_ / "ci" / "policy" / "policy.toml")) {
+  std::error_code error;
+  if (!fs::exists(tree.path_ / "ci" / "policy" / "policy.toml", error)) {
     throw UsageError("--base " + ref + ": has no ci/policy/policy.toml");
   }
   return tree;

@@ -33,7 +33,7 @@ constexpr const char* kBlocksFile = "blocks.jsonl";
 class BlockLog {
  public:
   explicit BlockLog(const fs::path& folder) : path_(folder / kBlocksFile) {
-    if (fs::exists(path_)) recorded_ = read_blocks(path_);
+    if (is_there(path_)) recorded_ = read_blocks(path_);
     write();  // without a torn last line
   }
   ~BlockLog() { ::close(fd_); }

@@ -68,7 +68,7 @@ LedgerFile::~LedgerFile() {
 }
 
 AlphaLedger LedgerFile::read(const std::string& base, const std::string& change) const {
-  if (path_.empty() || !fs::exists(path_)) return {.base = base, .change = change};
+  if (path_.empty() || !is_there(path_)) return {.base = base, .change = change};
   return read_json_file(path_, "remove it to begin anew, and say so",
                         [&](const nlohmann::json& value) { return ledger_from_json(value, base, change); });
 }
@@ -81,7 +81,7 @@ ComparisonStart start_comparison(const fs::path& run, const LedgerFile& file, co
                                  const std::string& change) {
   const AlphaLedger now = file.read(base, change);
   const fs::path known = run / "comparison.json";
-  const bool goes_on = fs::exists(known);
+  const bool goes_on = is_there(known);
   ComparisonStart start = goes_on ? read_start(known, base, change) : ComparisonStart{fresh_seed(), now};
   if (!goes_on) {
     write_file_atomically(known, print_json({{"seed", start.seed}, {"ledger", to_json(now)}}, 1) + "\n");

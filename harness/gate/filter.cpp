@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "fill/fill.h"
 #include "gate/nearest.h"
 
 namespace assay {
@@ -47,10 +48,24 @@ bool gives_every_field(const Op& op, const std::vector<std::pair<std::string, st
   return !fields.empty();
 }
 
+// What the op would throw of the whole case, and a fill that no generator makes: the judge would say no sooner.
+void require_fillable(const Op& op, const Case& c) {
+  for (const TensorSpec& tensor : op.tensors(c)) {
+    const std::vector<std::string>& known = generator_names();
+    const std::string& fill = tensor.fill.generator;
+    if (std::ranges::find(known, fill) != known.end()) continue;
+    throw UsageError("case of " + c.op() + ": field 'fill' = '" + c.word("fill") + "': no generator '" + fill + "'" +
+                     suggestion(fill, known));
+  }
+}
+
 }  // namespace
 
 Filter::Filter(const std::string& text, const OpRegistry& ops, const std::vector<KernelInfo>& kernels) : text_(text) {
   const ParsedId parsed = parse_id(text);
+  if (text.ends_with(':')) {
+    throw UsageError("filter '" + text + "': names no field; leave the colon out to mean every case");
+  }
   op_ = parsed.op;
   kernel_ = parsed.kernel.empty() ? "*" : parsed.kernel;
   const std::vector<const Op*> candidates = ops_matching(text, op_, ops);
@@ -81,7 +96,9 @@ Filter::Filter(const std::string& text, const OpRegistry& ops, const std::vector
     }
     fields_.emplace_back(name, *canonical);
   }
-  if (candidates.size() == 1 && gives_every_field(*candidates[0], fields_)) exact_ = candidates[0]->make(fields_);
+  if (candidates.size() != 1 || !gives_every_field(*candidates[0], fields_)) return;
+  exact_ = candidates[0]->make(fields_);
+  require_fillable(*candidates[0], *exact_);
 }
 
 bool Filter::matches_kernel(const KernelInfo& kernel) const {

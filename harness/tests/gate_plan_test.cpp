@@ -141,6 +141,7 @@ TEST(Filter, TyposNameTheNearest) {
   EXPECT_THAT(refusal({"gemm_int8"}), HasSubstr("no loaded module has a kernel"));
   EXPECT_THAT(refusal({"gemm/simd:m"}), HasSubstr("not field=value"));
   EXPECT_THAT(refusal({""}), HasSubstr("not a case id"));
+  EXPECT_THAT(refusal({"gemm/simd:"}), HasSubstr("'gemm/simd:': names no field; leave the colon out"));
 }
 
 TEST(Filter, MatchingNothingIsAnErrorForEachOfThem) {
