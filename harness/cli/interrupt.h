@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as a question the coordinator asks between cases.
+// SIGINT and SIGTERM as a question that is asked between cases, and while a judge is waited for.
 #pragma once
 
 namespace assay {

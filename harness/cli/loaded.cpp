@@ -24,6 +24,8 @@ Module load_module(const StartJudge& start, std::unique_ptr<Judge>& judge, const
       Module module{load_steadily(*judge, file), {}};
       module.libraries = judge->libraries();
       return module;
+    } catch (const JudgeStopped&) {
+      throw;
     } catch (const JudgeDied& e) {
       judge.reset();
       deaths += (deaths.empty() ? "" : "; then: ") + std::string(e.what());

@@ -1,11 +1,17 @@
 // assay: the one command. Only this file decides that the process ends.
+#include <fcntl.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "core/error.h"
 #include "gate/program.h"
 #include "record/verdict.h"
+#include "worker/judge_client.h"
 
 namespace {
 
@@ -26,9 +32,41 @@ int dispatch(const assay::Options& options) {
   return assay::run_command(options);
 }
 
+// What is opened later must not become standard input, output or error, where those are closed.
+void hold_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", O_RDWR);  // the lowest that is free: fd
+  }
+}
+
+// With whatever a person or a file put into it escaped, where a terminal would make more of it than a line.
+std::string one_line(const std::string& text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      line += std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+void tell(const std::string& what) { std::fprintf(stderr, "assay: %s\n", one_line(what).c_str()); }
+
+// A path that cannot be followed, say: "/a/b: Too many levels of symbolic links".
+std::string text_of(const std::filesystem::filesystem_error& e) {
+  return (e.path1().empty() ? "the working folder" : e.path1().string()) + ": " + e.code().message();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_descriptors();
   constexpr int kInternal = 4;
   int code = kInternal;
   const std::string program = argc > 0 && *argv[0] != '\0' ? argv[0] : assay::Options{}.program;
@@ -40,12 +78,18 @@ int main(int argc, char** argv) {
     std::fputs(help.what(), stdout);
     code = 0;
   } catch (const assay::UsageError& e) {
-    std::fprintf(stderr, "assay: %s\n", assay::with_program_named(e.what(), program).c_str());
+    tell(assay::with_program_named(e.what(), program));
   } catch (const assay::Invalid& e) {
-    std::fprintf(stderr, "assay: %s\n", assay::with_program_named(e.what(), program).c_str());
+    tell(assay::with_program_named(e.what(), program));
     code = assay::exit_code_of(assay::Verdict::invalid);
+  } catch (const assay::JudgeStopped&) {
+    tell("stopped");
+    code = 128 + assay::interrupt_signal();
+  } catch (const std::filesystem::filesystem_error& e) {
+    tell(text_of(e));
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "assay: internal error: %s\n", e.what());
+    // What fmt says of an output that cannot be written is said below.
+    if (std::ferror(stdout) == 0) tell(std::string("internal error: ") + e.what());
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     std::fprintf(stderr, "assay: cannot write to standard output\n");

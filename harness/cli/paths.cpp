@@ -6,7 +6,9 @@
 #include <fstream>
 
 #include "cli/canary_sets.h"
+#include "cli/interrupt.h"
 #include "core/error.h"
+#include "record/run_folder.h"
 #include "worker/sanitized.h"
 
 namespace assay {
@@ -62,7 +64,7 @@ fs::path fresh_folder(const fs::path& root, const std::string& before, const std
   std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc);
   const fs::path first = root / "runs" / (before + text + after);
   fs::path out = first;
-  for (int i = 2; fs::exists(out); ++i) out = first.string() + "." + std::to_string(i);
+  for (int i = 2; is_there(out); ++i) out = first.string() + "." + std::to_string(i);
   return out;
 }
 
@@ -107,6 +109,7 @@ JudgeSettings judge_settings(const Options& options) {
     settings.sanitizer_program = find_compute_sanitizer();
   }
   settings.threads = options.threads;
+  settings.stop_asked = [] { return interrupt_signal() != 0; };
   settings.library_set = library_set_asked_for(options);
   return settings;
 }

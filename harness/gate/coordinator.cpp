@@ -292,7 +292,8 @@ RunEnding run_plan(const RunJob& job) {
   }
   Desk last(job, std::move(alone));
   if (!first.stopped()) work(runner, last, true);
-  ending.stopped = first.stopped() || last.stopped();
+  // A stop after the last case may have kept the judges from telling their libraries.
+  ending.stopped = first.stopped() || last.stopped() || job.stop_asked();
   return ending;
 }
 

@@ -52,7 +52,7 @@ struct RunJob {
 };
 
 struct RunEnding {
-  bool stopped = false;                  // before every planned case had its record
+  bool stopped = false;                  // before every planned case had its record and every judge had told
   std::vector<LoadedLibrary> libraries;  // seen after the last case, of every judge that lived to tell
 };
 

@@ -28,15 +28,15 @@ class Taking {
       const Op& op = job_.ops->named(kernel.op);
       for (const ProbeSet& set : op.probes()) {
         if (!job_.wanted(kernel, set)) continue;
-        if (job_.stop_asked()) return false;
-        take(kernel, op, set);
+        if (job_.stop_asked() || !take(kernel, op, set)) return false;
       }
     }
     return true;
   }
 
  private:
-  void take(const KernelInfo& kernel, const Op& op, const ProbeSet& set) {
+  // False when a stop was asked for meanwhile: what it did to the answers is no fact of the kernel's.
+  bool take(const KernelInfo& kernel, const Op& op, const ProbeSet& set) {
     const auto begin = std::chrono::steady_clock::now();
     Fingerprint fingerprint{
         .op = kernel.op, .kernel = kernel.name, .target = kernel.target, .variant = set.variant, .facts = {}};
@@ -59,10 +59,12 @@ class Taking {
       answer.bytes = std::move(probed.bytes);
     }
     tell_libraries();
-    if (!any) return;
+    if (job_.stop_asked()) return false;
+    if (!any) return true;
     fingerprint.facts = facts_of(set, answers);
     fingerprint.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     job_.each(std::move(fingerprint));
+    return true;
   }
 
   void tell_libraries() {

@@ -175,6 +175,13 @@ TEST_F(GateRun, AStopDropsTheCaseInFlight) {
   EXPECT_EQ(records.size(), 4u);
 }
 
+// What the judge has loaded may not have been told.
+TEST_F(GateRun, AStopAfterTheLastCaseIsAStop) {
+  job.stop_asked = [this] { return !records.empty(); };
+  EXPECT_TRUE(run({.filters = {kFirst}}).stopped);
+  EXPECT_EQ(recorded_ids(), std::set<std::string>{kFirst});
+}
+
 TEST_F(GateRun, AJudgeKilledByTheStopLeavesNoRecord) {
   script.deaths[kFirst] = 1;
   job.stop_asked = [this] { return !script.checked.empty(); };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 
 #include "core/error.h"
@@ -27,7 +28,8 @@ constexpr const char* kMark = "ASSAY_JUDGE";
 
 struct JudgeClient::Impl {
   explicit Impl(const JudgeSettings& settings)
-      : others(own_children()),
+      : stop_asked(settings.stop_asked),
+        others(own_children()),
         mark(fmt::format("{}-{}", fmt::ptr(this), std::chrono::steady_clock::now().time_since_epoch().count())) {
     adopt_orphans();
     close_to_others();  // from the first judge on: what starts none keeps its core dumps and can be debugged by its
@@ -56,16 +58,19 @@ struct JudgeClient::Impl {
 
   json ask(const json& message) {
     try {
-      json answer = process->request(message);
+      json answer = process->request(message, stop_asked);
       if (const auto usage = answer.find("usage"); usage != answer.end()) throw UsageError(usage->get<std::string>());
       if (const auto error = answer.find("error"); error != answer.end()) throw Error(error->get<std::string>());
       return answer;
     } catch (const ProcessLost& lost) {
       end();
-      throw JudgeDied(std::string("the judge ") + lost.what());
+      const std::string what = std::string("the judge ") + lost.what();
+      if (lost.loss == Loss::stopped) throw JudgeStopped(what);
+      throw JudgeDied(what);
     }
   }
 
+  std::function<bool()> stop_asked;
   std::vector<pid_t> others;  // children of this process before there was this judge
   std::string mark;
   std::optional<Process> process;

@@ -86,6 +86,11 @@ struct JudgeDied : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// By this program, because a stop was asked for: another judge would be stopped as well.
+struct JudgeStopped : JudgeDied {
+  using JudgeDied::JudgeDied;
+};
+
 class JudgeClient {
  public:
   explicit JudgeClient(const JudgeSettings& settings);  // throws Error when it cannot be started

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
@@ -31,6 +32,9 @@ struct JudgeSettings {
   int threads = 2;                           // each launch may use
   double deadline_seconds = 20;              // of one launch, and of one prepare
   uint64_t memory_limit_bytes = 4ull << 30;  // resident size of a worker above what the judge gave it
+  // The coordinator's own, not sent: asked while an answer is awaited, from several threads; true ends the judge, and
+  // the question gets JudgeStopped.
+  std::function<bool()> stop_asked = nullptr;
 };
 
 nlohmann::json to_json(const JudgeSettings& settings);

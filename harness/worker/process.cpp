@@ -345,6 +345,11 @@ void Process::send(const nlohmann::json& message, int file) {
 }
 
 nlohmann::json Process::answer(std::chrono::duration<double> deadline, uint64_t memory_limit) {
+  return wait_for_answer(deadline, memory_limit, nullptr);
+}
+
+nlohmann::json Process::wait_for_answer(std::chrono::duration<double> deadline, uint64_t memory_limit,
+                                        const std::function<bool()>& stop_asked) {
   const auto start = Clock::now();
   return talk([&] {
     while (true) {
@@ -355,6 +360,7 @@ nlohmann::json Process::answer(std::chrono::duration<double> deadline, uint64_t 
       pollfd waits[2] = {{channel_->socket(), POLLIN, 0}, {output_pipe_, POLLIN, 0}};
       ::poll(waits, output_pipe_ < 0 ? 1 : 2, 20);
       drain_output();
+      if (stop_asked && stop_asked()) lost(Loss::stopped, "was stopped");
       const std::chrono::duration<double> waited = Clock::now() - start;
       if (waited > deadline)
         lost(Loss::timeout, "gave no answer within " + fmt::format("{:g}", deadline.count()) + " s");
@@ -370,9 +376,9 @@ nlohmann::json Process::answer(std::chrono::duration<double> deadline, uint64_t 
   });
 }
 
-nlohmann::json Process::request(const nlohmann::json& message) {
+nlohmann::json Process::request(const nlohmann::json& message, const std::function<bool()>& stop_asked) {
   send(message);
-  return answer(std::chrono::duration<double>(1e9), 0);
+  return wait_for_answer(std::chrono::duration<double>(1e9), 0, stop_asked);
 }
 
 }  // namespace assay

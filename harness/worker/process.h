@@ -22,7 +22,7 @@ inline constexpr int kChannelDescriptor = 3;
 inline constexpr pid_t kParentIsATool = 0;
 
 // How a child ended while an answer was awaited.
-enum class Loss { signal, exit, device, timeout, memory, protocol };
+enum class Loss { signal, exit, device, timeout, memory, protocol, stopped };
 
 struct ProcessLost : std::runtime_error {
   ProcessLost(Loss how, int number, const std::string& what) : std::runtime_error(what), loss(how), code(number) {}
@@ -55,8 +55,8 @@ class Process {
   // deadline, or holds more than `memory_limit` bytes of its own (0: no limit); it is dead then. So does send().
   nlohmann::json answer(std::chrono::duration<double> deadline, uint64_t memory_limit);
 
-  // Both, without a deadline; for a child that bounds its own waits.
-  nlohmann::json request(const nlohmann::json& message);
+  // Both, without a deadline; for a child that bounds its own waits. Once `stop_asked` says so the child is killed.
+  nlohmann::json request(const nlohmann::json& message, const std::function<bool()>& stop_asked = nullptr);
 
   void kill();
   // Closes the channel, which asks the child to end, and waits for that; a child that takes longer is killed. Whether
@@ -67,6 +67,8 @@ class Process {
  private:
   template <class Talk>
   auto talk(const Talk& with);
+  nlohmann::json wait_for_answer(std::chrono::duration<double> deadline, uint64_t memory_limit,
+                                 const std::function<bool()>& stop_asked);
   [[noreturn]] void lost(Loss loss, const std::string& what);
   [[noreturn]] void ended_by_itself();
   void drain_output();
