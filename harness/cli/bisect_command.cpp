@@ -72,7 +72,7 @@ class Canaries {
   int judge(const LibraryVersion& version) {
     const fs::path out = folder_of(version);
     const std::vector<std::string> words = arguments_for(version);
-    const bool has_begun = fs::exists(out / "pin" / "run.json");
+    const bool has_begun = is_there(out / "pin" / "run.json");
     if (has_begun) require_same_question(out, words);
     if (const auto known = verdict_in(out); known && has_begun) {
       return *known;
@@ -107,7 +107,7 @@ class Canaries {
   // A verdict is of the words that asked for it, and of the kernels and the machine as they were.
   void require_same_question(const fs::path& out, const std::vector<std::string>& words) const {
     const Run before = read_run(out / "pin");
-    if (const std::vector<std::string> asked = question(before.asked.argv); asked != words) {
+    if (const std::vector<std::string> asked = question(before.asked.argv); asked != question(words)) {
       refuse(out, fmt::format("the canary of another question, '{}'", fmt::join(asked, " ")));
     }
     if (!now_) return;
@@ -117,7 +117,7 @@ class Canaries {
   }
 
   static std::optional<int> verdict_in(const fs::path& out) {
-    if (!fs::exists(out / kCanaryFile)) return std::nullopt;
+    if (!is_there(out / kCanaryFile)) return std::nullopt;
     try {
       return json::parse(read_whole(out / kCanaryFile)).at("exit_code").get<int>();
     } catch (const json::exception&) {

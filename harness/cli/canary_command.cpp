@@ -235,7 +235,14 @@ std::string title_of(const CanaryResult& result, const CanarySets& sets, const O
 
 constexpr size_t kMostReasons = 20;
 
-void print_text(const Options& options, const CanaryRun& canary, const CanaryResult& result, const fs::path& report) {
+// What keeps the exit code from being the verdict's own; empty: nothing.
+std::string why_another_exit(const CanaryRun& canary, const Report& report) {
+  if (!report.why.empty()) return "the report could not be written";
+  return canary.latency_exit_code() == 0 ? "" : "latencies could not be compared";
+}
+
+void print_text(const Options& options, const CanaryRun& canary, const CanaryResult& result, const Report& report,
+                int code) {
   const Palette palette = palette_for(stdout);
   const char* colour = result.verdict == CanaryVerdict::promote ? palette.good : palette.bad;
   fmt::print("\n{}{}{}\n", colour, title_of(result, canary.sets(), options), palette.end);
@@ -257,8 +264,13 @@ void print_text(const Options& options, const CanaryRun& canary, const CanaryRes
   }
   fmt::print("{} cases of {} kernels; bits moved in {} of {}\n", canary.planned(), result.kernels.size(), moved,
              compared);
-  if (!report.empty()) fmt::print("report: {}\n", report.string());
-  fmt::print("canary: {}\nexit {}\n", canary.folder().string(), exit_code_of(result.verdict));
+  if (!report.page.empty()) fmt::print("report: {}\n", report.page.string());
+  fmt::print("canary: {}\n", canary.folder().string());
+  if (code == exit_code_of(result.verdict)) {
+    fmt::print("exit {}\n", code);
+  } else {
+    fmt::print("exit {}: {}; the verdict is in {}\n", code, why_another_exit(canary, report), kCanaryFile);
+  }
 }
 
 int stopped(const Options& options, const fs::path& folder) {
@@ -275,7 +287,7 @@ int canary_command(const Options& given) {
     for (const std::string& line : library_version_lines(given)) fmt::print("{}\n", line);
     return 0;
   }
-  const bool goes_on = !given.resume.empty() && fs::exists(given.resume / "pin" / "run.json");
+  const bool goes_on = !given.resume.empty() && is_there(given.resume / "pin" / "run.json");
   if (!given.resume.empty() && !goes_on && given.candidate.empty()) {
     throw UsageError("--resume " + given.resume.string() +
                      ": holds no canary (no pin/run.json); give the folder of one");
@@ -290,13 +302,14 @@ int canary_command(const Options& given) {
   const CanaryResult result = canary.conclude();
   const Report report = options.no_report ? Report{} : write_report(setting.trees.root, folder);
   if (!report.why.empty()) fmt::print(stderr, "assay: {}\n", report.why);
+  const int of_all = combine_exit_codes(exit_code_of(result.verdict), canary.latency_exit_code());
+  const int code = report.why.empty() ? of_all : combine_exit_codes(of_all, 4);
   if (options.json) {
     fmt::print("{}", read_whole(folder / kCanaryFile));
   } else {
-    print_text(options, canary, result, report.page);
+    print_text(options, canary, result, report, code);
   }
-  const int code = combine_exit_codes(exit_code_of(result.verdict), canary.latency_exit_code());
-  return report.why.empty() ? code : combine_exit_codes(code, 4);
+  return code;
 }
 
 }  // namespace assay

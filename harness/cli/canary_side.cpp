@@ -74,7 +74,7 @@ CanarySide::CanarySide(const CanarySetting& setting, std::string name, LibrarySe
   run_.asked.command = options.command;
   run_.asked.tier = name_of(options.tier);
   for (const std::string& one : options.filters) run_.asked.filter += (run_.asked.filter.empty() ? "" : " ") + one;
-  run_.asked.argv = options.argv;
+  run_.asked.argv = lasting_arguments(options.argv);
   run_.asked.every_module = false;
   run_.started = utc_now();
   run_.planned = static_cast<int64_t>(plan_.cases.size());
@@ -91,13 +91,8 @@ JudgeSettings CanarySide::settings() const {
 void CanarySide::open(const fs::path& folder, bool timed) {
   folder_ = folder;
   for (PlannedCase& planned : plan_.cases) planned.timed = planned.timed && timed;
-  const bool goes_on = fs::exists(folder / "run.json"), there = fs::exists(folder / "records.jsonl");
-  if (there && !setting_->options.resume.empty()) {
-    records_.emplace(RunFolder::resume(folder));
-  } else {
-    records_.emplace(RunFolder::create(folder));
-  }
-  if (goes_on) {
+  records_.emplace(open_run_folder(setting_->options, folder));
+  if (is_there(folder / "run.json")) {
     const Run before = read_run(folder);
     require_same(before, run_);
     run_.started = before.started;

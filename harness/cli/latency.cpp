@@ -73,7 +73,7 @@ std::string identity_of(const std::vector<KernelInfo>& kernels) {
 // The blocks by which this platform was calibrated; none where it was not.
 std::vector<RecordedBlock> read_calibration(const Judged& judged, const LatencyPolicy::Voids& voids) {
   const fs::path file = judged.trees->policy() / "latency" / (judged.pin->platform + ".jsonl");
-  if (!fs::exists(file)) return {};
+  if (!is_there(file)) return {};
   std::vector<RecordedBlock> blocks = read_blocks(file);
   for (RecordedBlock& block : blocks) apply_void_rules(voids, block);
   return blocks;

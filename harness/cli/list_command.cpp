@@ -17,15 +17,27 @@
 namespace assay {
 namespace {
 
-void list_checks() {
+void print_checks() {
   for (const CheckRow& row : check_table()) {
     fmt::print("{:<17} {:<16} {}\n", row.check, word_of(row.verdict), row.meaning);
   }
 }
 
-void list_verdicts() {
+void print_verdicts() {
   for (const VerdictRow& row : verdict_table())
     fmt::print("{:<16} exit {}  {}\n", row.word, row.exit_code, row.meaning);
+}
+
+void list_tables(const Options& options) {
+  if (options.json) {
+    nlohmann::json document = nlohmann::json::object();
+    if (options.list_checks) document["checks"] = checks_to_json();
+    if (options.list_verdicts) document["verdicts"] = verdicts_to_json();
+    fmt::print("{}\n", print_json(document, 1));
+    return;
+  }
+  if (options.list_checks) print_checks();
+  if (options.list_verdicts) print_verdicts();
 }
 
 std::string joined(const std::vector<std::string>& words, const char* between) {
@@ -117,9 +129,10 @@ bool matches_any(const std::vector<Filter>& filters, const KernelInfo& kernel) {
 }  // namespace
 
 int list_command(const Options& options) {
-  if (options.list_checks) list_checks();
-  if (options.list_verdicts) list_verdicts();
-  if (options.list_checks || options.list_verdicts) return 0;
+  if (options.list_checks || options.list_verdicts) {
+    list_tables(options);
+    return 0;
+  }
   const OpRegistry ops = make_op_registry();
   const Loaded loaded = load_modules(judge_process(judge_settings(options)), module_files(options), ops);
   std::vector<Filter> filters;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 
 #include "check/sanitizer_log.h"
 #include "core/error.h"
@@ -12,6 +13,9 @@
 namespace assay {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr double kDay = 86400;  // seconds
 constexpr const char* kJobsHelp = "cases judged at once; default 1 on a CPU, on a GPU one for four cores, at most 4";
 constexpr const char* kLedgersHelp =
     "folder of what earlier comparisons of the same two arms spent and found; default runs/latency-ledgers of the tree";
@@ -132,13 +136,23 @@ void require_fuzz_alone(const CLI::App& check, const Options& o) {
   }
 }
 
-// A flag of canary that asks another question than for a verdict, and those that say nothing beside it.
-void refuse_beside(const CLI::App& canary, const std::string& question, const std::vector<std::string>& others) {
-  if (canary.count(question) == 0) return;
+// A flag that asks another question than its command does, and those that say nothing beside it.
+void refuse_beside(const CLI::App& command, const std::string& question, const std::vector<std::string>& others) {
+  if (command.count(question) == 0) return;
   for (const std::string& other : others) {
-    if (other == question || canary.count(other) == 0) continue;
-    throw UsageError("canary: " + question + " and " + other + " do not fit together; leave one of them out");
+    if (other == question || command.count(other) == 0) continue;
+    throw UsageError(command.get_name() + ": " + question + " and " + other +
+                     " do not fit together; leave one of them out");
   }
+}
+
+// A run goes on where it is.
+void require_one_folder(const Options& o) {
+  std::error_code error;
+  if (o.out.empty() || o.resume.empty() || fs::equivalent(o.out, o.resume, error)) return;
+  if (o.out.lexically_normal() == o.resume.lexically_normal()) return;
+  throw UsageError("--out " + o.out.string() + ": a run that --resume continues stays in its folder, " +
+                   o.resume.string() + "; leave --out out");
 }
 
 void require_one_question(const CLI::App& canary) {
@@ -147,6 +161,13 @@ void require_one_question(const CLI::App& canary) {
   std::vector<std::string> judging = flag_names(canary);
   std::erase_if(judging, [](const std::string& flag) { return flag == "--root" || flag == "--help"; });
   refuse_beside(canary, "--promote", judging);
+}
+
+// Checks and verdicts are of every kernel and case.
+void require_one_table(const CLI::App& list) {
+  for (const char* table : {"--checks", "--verdicts"}) {
+    refuse_beside(list, table, {"--filter", "--tier", "--device", "--module", "--modules", "--cases", "--contracts"});
+  }
 }
 
 }  // namespace
@@ -243,7 +264,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   CLI::App* shrink = command("shrink", "the smallest case that fails as this one does", kModules | kBase | kJson);
   shrink->add_option("id", o.id, "kernel id of a case that fails")->required();
   shrink->add_option("--seconds", o.seconds, "to stop after, with the smallest found so far")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(CLI::Range(0.0, kDay));
   shrink->add_option("--out", o.out,
                      "new folder for a file that shows the failure without Assay; default runs/shrunk-<time>");
   add_sanitizer(shrink);
@@ -266,7 +287,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   CLI::App* sweep = command("sweep", "drawn shapes of kernels that multiply matrices, every element verified",
                             kModules | kBase | kJson);
   sweep->add_option("kernels", o.filters, "op/kernel, '*' matches any text, such as gemm/cublas*")->required();
-  sweep->add_option("--seconds", o.seconds, "for each kernel")->check(CLI::Range(0.0, 86400.0));
+  sweep->add_option("--seconds", o.seconds, "for each kernel")->check(CLI::Range(0.0, kDay));
   sweep->add_option("--shapes", o.shapes, "to end sooner: after so many were verified of a kernel")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
       ->take_last();
@@ -332,6 +353,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     refuse(app, e.what(), arguments);
   }
   require_values(app);
+  if (std::isnan(o.seconds)) throw UsageError("--seconds: nan is no number of seconds");  // in no range, nor outside
   o.argv = arguments;
   o.command = app.get_subcommands()[0]->get_name();
   for (const CLI::App* parent : {golden, env, history}) {
@@ -341,6 +363,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   if (!o.shard_text.empty()) o.shard = parse_shard(o.shard_text);
   if (o.command == "check") require_fuzz_alone(*check, o);
   if (o.command == "canary") require_one_question(*canary);
+  if (o.command == "list") require_one_table(*list);
+  require_one_folder(o);
   const Device device = device_named(o.device);  // a word that is none is told at once
   if (!o.sanitizer.empty()) sanitizer_named(o.sanitizer);
   if (!o.sanitizer.empty() && device != Device::cuda) {

@@ -27,8 +27,7 @@ using nlohmann::json;
 
 json canary_of(const fs::path& folder) {
   const fs::path file = folder / kCanaryFile;
-  if (!fs::exists(file))
-    refuse(folder, "has no " + std::string(kCanaryFile) + "; give the folder of a finished canary");
+  if (!is_there(file)) refuse(folder, "has no " + std::string(kCanaryFile) + "; give the folder of a finished canary");
   try {
     return json::parse(read_whole(file));
   } catch (const json::exception& e) {
@@ -59,7 +58,7 @@ void require_same_files(const fs::path& folder, const LibrarySet& set) {
     refuse(folder, "it judged one instruction set (--coretype); judge the library as it chooses by itself");
   }
   for (const LibrarySet::File& file : set.files) {
-    if (!fs::exists(file.path)) refuse(folder, file.path.string() + " is not there; judge the candidate anew");
+    if (!is_there(file.path)) refuse(folder, file.path.string() + " is not there; judge the candidate anew");
     if (build_of(file.path) != file.build_id) refuse(folder, file.path.string() + " is another build by now");
   }
 }
@@ -92,7 +91,7 @@ int promote_command(const Options& options) {
   }
   require_same_files(options.promote, to);
   const fs::path pin = source_root(options) / "ci" / "pins" / (platform + ".toml");
-  if (!fs::exists(pin)) refuse(options.promote, "there is no " + pin.string() + "; 'assay env pin' writes one");
+  if (!is_there(pin)) refuse(options.promote, "there is no " + pin.string() + "; 'assay env pin' writes one");
   const std::string diff = promote(pin, from, to);
   fmt::print("{}", diff);
   fmt::print("{}: {}\n", pin.string(), diff.empty() ? "is as the candidate already" : "review the diff and commit it");

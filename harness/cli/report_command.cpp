@@ -35,8 +35,8 @@ void keep_invariances(const fs::path& run, const std::vector<Record>& records) {
 
 int report_command(const Options& options) {
   const fs::path& folder = options.run_folder;
-  const bool is_run = fs::exists(folder / "run.json");
-  const bool is_no_run = !is_run && (fs::exists(folder / "selftest.json") || fs::exists(folder / kCanaryFile));
+  const bool is_run = is_there(folder / "run.json");
+  const bool is_no_run = !is_run && (is_there(folder / "selftest.json") || is_there(folder / kCanaryFile));
   std::vector<std::string> more;
   if (!options.selftest.empty()) more.insert(more.end(), {"--selftest", fs::absolute(options.selftest).string()});
   if (!options.before.empty()) more.insert(more.end(), {"--before", fs::absolute(options.before).string()});

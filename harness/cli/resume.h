@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "record/run_json.h"
+#include "record/run_folder.h"
 
 namespace assay {
 
@@ -16,8 +16,15 @@ Options resumed(const Options& options);
 // Of a canary, whose sides are runs: `run` is one of theirs.
 Options resumed(const Options& options, const std::filesystem::path& run);
 
-// The arguments without those that say where a run is and how it is told.
+// The arguments as run.json keeps them: paths that mean the same in every working directory.
+std::vector<std::string> lasting_arguments(const std::vector<std::string>& argv);
+
+// Of these those that ask: without what says where a run is and how it is told.
 std::vector<std::string> question(const std::vector<std::string>& argv);
+
+// The folder of a run that begins, or with --resume of one that is there and may not have begun. Throws UsageError,
+// also where records were written and are gone.
+RunFolder open_run_folder(const Options& options, const std::filesystem::path& folder);
 
 // Killed before run.json was there: nothing was recorded, and the run begins again in its folder. Throws UsageError for
 // a folder that holds something else and no run.

@@ -92,7 +92,7 @@ Run describe_run(const Setting& setting, const KernelPlatforms& platforms) {
   run.asked.command = options.command;
   run.asked.tier = tier_word(options);
   run.asked.shard = options.shard_text;
-  run.asked.argv = options.argv;
+  run.asked.argv = lasting_arguments(options.argv);
   run.started = utc_now();
   run.planned = static_cast<int64_t>(setting.plan.cases.size());
   run.left_out = setting.plan.left_out;
@@ -142,8 +142,7 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
 
 // The run's folder with run.json in it.
 RunFolder open_folder(const Options& options, const fs::path& out, bool goes_on, Run& run) {
-  const bool there = !options.resume.empty() && fs::exists(out / "records.jsonl");
-  RunFolder folder = there ? RunFolder::resume(out) : RunFolder::create(out);
+  RunFolder folder = open_run_folder(options, out);
   if (goes_on) {
     const Run before = read_run(out);
     require_same(before, run);

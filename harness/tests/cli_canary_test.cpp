@@ -215,6 +215,34 @@ TEST_F(CanaryCli, OneThatWasKilledGoesOnAndRepeatsNothing) {
   for (const nlohmann::json& one : document.at("cases")) EXPECT_NE(one.at("change"), "undecided");
 }
 
+// Of a tree without dashboards/ no page is written.
+TEST_F(CanaryCli, WithoutItsReportItEndsAsItSaysAndKeepsTheVerdict) {
+  const fs::path same = scratch.path / "same", root = scratch.path / "root";
+  copy(same / "libopenblas.so.0", "libopenblas.so.0");
+  fs::create_directories(root);
+  for (const char* part : {"ci", "golden"}) {
+    fs::copy(fs::path(ASSAY_SOURCE_DIR) / part, root / part, fs::copy_options::recursive);
+  }
+  const ProgramEnd end =
+      assay({"canary", "openblas", "--candidate", same.string(), "--module", kModule, "--unpinned", "--no-latency",
+             "--root", root.string(), "--filter", kFewCases.back(), "--out", out().string()});
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("PROMOTE: openblas"), HasSubstr("assay: report: "),
+                                HasSubstr("\nexit 4: the report could not be written; the verdict is in canary.json\n"),
+                                Not(HasSubstr("exit 0"))));
+  EXPECT_EQ(written().at("verdict"), "PROMOTE");
+  for (const char* side : {"pin", "candidate"}) {
+    const fs::path records = out() / side / "records.jsonl";
+    const std::string kept = content_of(records);
+    fs::remove(records);
+    const ProgramEnd again = assay({"canary", "--resume", out().string()});
+    EXPECT_EQ(again.status, 4) << again.output;
+    EXPECT_THAT(again.output, AllOf(StartsWith("assay: " + records.string() + ": is gone"),
+                                    HasSubstr("put it back, or begin anew in another folder\n")));
+    write_text(records, kept);
+  }
+}
+
 TEST_F(CanaryCli, WhatIsAskedWronglyIsTold) {
   EXPECT_THAT(assay({"canary"}).output, HasSubstr("which library?"));
   EXPECT_EQ(assay({"canary"}).status, 4);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,6 +21,8 @@ inline const std::string kAssay = (kBuild / "bin" / "assay").string();
 inline const std::string kCase = "reduce/bad:kind=max,n=7,dtype=f32";
 
 inline std::string module(const std::string& name) { return (kBuild / "bad_modules" / (name + ".so")).string(); }
+
+inline int64_t line_count(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 inline ProgramEnd assay(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), kAssay);

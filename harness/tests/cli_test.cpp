@@ -1,19 +1,13 @@
-// The command as a person or a script meets it: exit codes, one line for each wrong input, repro lines that reproduce,
-// interruption and resuming. Uses the real judge and workers with the modules of bad_modules/.
-#include <fcntl.h>
+// The command as a person or a script meets it: exit codes, one line for each wrong input, repro lines that reproduce.
+// Uses the real judge and workers with the modules of bad_modules/.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "cli_fixture.h"
 #include "gate/stale.h"
@@ -27,8 +21,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-int64_t line_count(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 TEST_F(Cli, WrongUseIsOneLineAndExit4) {
   struct Wrong {
@@ -74,6 +66,13 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"shrink", kCase, "--module", good}, kCase + " does not fail: pass"},
       {{"shrink", "reduce/bad:kind=sum,n=7,dtype=f32", "--module", good}, "does not fail: unsupported, "},
       {{"shrink", kCase, "--module", good, "--seconds", "-1"}, "--seconds"},
+      {{"shrink", kCase, "--module", good, "--seconds", "nan"}, "--seconds: nan is no number of seconds"},
+      {{"sweep", "gemm/simd", "--seconds", "inf"}, "--seconds"},
+      {{"sweep", "gemm/simd", "--seconds=-nan"}, "--seconds"},
+      {{"check", "--fuzz", "nans"}, "--fuzz: 'nans' is neither a time nor a number of cases"},
+      {{"check", "--fuzz", "infs"}, "--fuzz"},
+      {{"list", "--verdicts", "--filter", "nonsense"}, "list: --verdicts and --filter do not fit together"},
+      {{"list", "--checks", "--tier", "ci"}, "list: --checks and --tier do not fit together"},
       {{"check", "--resume", run}, "run.json"},
       {{"check", "--base", run}, "no such folder"},
       {{"check", "--base", "no-such-ref"}, "no-such-ref"},
@@ -87,6 +86,11 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"check", "--module", good, "--filter", "reduce/bda"}, "did you mean 'bad'?"},
       {{"check", "--module", good, "--filter", "reduce:knd=sum"}, "did you mean 'kind'?"},
       {{"check", "--module", good, "--filter", "reduce:n=123457"}, "matches no case"},
+      {{"check", "--module", good, "--filter", "reduce/bad:"}, "'reduce/bad:': names no field; leave the colon out"},
+      {{"check", "--module", good, "--filter", "red\nuce\r\x1b[2J"}, "filter 'red\\nuce\\x0d\\x1b[2J': no op"},
+      {{"check", "--module", good, "--filter", kCase + ",fill=nope"}, "field 'fill' = 'nope': no generator 'nope'"},
+      {{"repro", kCase + ",fill=norml", "--module", good}, "did you mean 'normal'?"},
+      {{"repro", kCase + ",seeds=65537", "--module", good}, "field 'seeds' = 65537 is above 65536"},
       {{"check", "--module", good, "--module", good}, "rename one"},
       {{"check", "--module", good, "--filter", kCase, "--out", (folder / "file" / "run").string()}, "file/run"},
       {{"check", "--module", good, "--filter", kCase, "--out", "/proc/no/run"}, "/proc/no/run"},
@@ -266,73 +270,6 @@ TEST_F(Cli, APipeGetsPlainLines) {
   EXPECT_THAT(end.output, AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\r")), HasSubstr("pass             " + kCase)));
 }
 
-TEST_F(Cli, ResumingARunThatIsCompleteRepeatsNothing) {
-  ASSERT_EQ(check("good", "reduce:n=1*").status, 0);
-  const std::string before = content_of(run + "/records.jsonl");
-  const ProgramEnd end = assay({"check", "--resume", run});
-  EXPECT_EQ(end.status, 0) << end.output;
-  EXPECT_EQ(content_of(run + "/records.jsonl"), before);
-  EXPECT_EQ(assay({"bench", "--resume", run}).status, 4);
-  EXPECT_EQ(assay({"check", "--resume", run, "--tier", "ci"}).status, 4);
-  EXPECT_EQ(check("good", "reduce:n=1*").status, 4);  // a run is there already
-}
-
-TEST_F(Cli, ResumingDoesWhatIsLeft) {
-  ASSERT_EQ(check("good", "reduce:n=1*").status, 0);
-  const size_t all = read_records(run).size();
-  ASSERT_GT(all, 2u);
-  fs::resize_file(run + "/records.jsonl", fs::file_size(run + "/records.jsonl") / 2);
-  const size_t kept = read_records(run).size();
-  ASSERT_LT(kept, all);
-  EXPECT_EQ(assay({"check", "--resume", run}).status, 0);
-  EXPECT_EQ(read_records(run).size(), all);
-}
-
-// What is recorded was judged with them: a known issue that is taken away would excuse it still.
-TEST_F(Cli, ARunDoesNotGoOnUnderAnotherPolicyOrOtherGoldens) {
-  const std::string root = tree();
-  const std::pair<std::string, std::string> kFiles[] = {{"policy", "/ci/policy/policy.toml"},
-                                                        {"golden", "/golden/truth/reduce.txt"}};
-  ASSERT_EQ(check("good", "reduce:n=1*", {"--root", root}).status, 0);
-  for (const auto& [what, file] : kFiles) {
-    const std::string before = content_of(root + file);
-    const std::string after =
-        what == "policy" ? before + "# another\n" : before.substr(0, before.rfind('\n', before.size() - 2) + 1);
-    write_text(root + file, after);
-    const ProgramEnd end = assay({"check", "--resume", run});
-    EXPECT_EQ(end.status, 4) << end.output;
-    EXPECT_EQ(end.output, "assay: --resume: the files of " + what +
-                              " that judge are not those its records were judged by; start a new run\n");
-    write_text(root + file, before);
-  }
-  EXPECT_EQ(assay({"check", "--resume", run}).status, 0);
-}
-
-TEST_F(Cli, AFolderOfOtherThingsIsNeitherResumedNorWrittenInto) {
-  fs::create_directories(run);
-  std::ofstream(run + "/notes.txt") << "mine";
-  const std::vector<std::string> what{"check", "--module", module("good"), "--filter", kCase};
-  for (const std::string flag : {"--resume", "--out"}) {
-    std::vector<std::string> arguments = what;
-    arguments.insert(arguments.end(), {flag, run});
-    const ProgramEnd end = assay(arguments);
-    EXPECT_EQ(end.status, 4) << end.output;
-    EXPECT_EQ(line_count(end.output), 1) << end.output;
-    EXPECT_THAT(end.output, AllOf(HasSubstr(run), HasSubstr("holds")));
-    EXPECT_EQ(std::distance(fs::directory_iterator(run), fs::directory_iterator()), 1);
-  }
-}
-
-TEST_F(Cli, ARunKilledBeforeItsFirstWordBeginsAgain) {
-  fs::create_directories(run + "/samples");
-  std::ofstream(run + "/records.jsonl") << "";
-  const ProgramEnd end = assay({"check", "--module", module("good"), "--filter", kCase, "--resume", run});
-  EXPECT_EQ(end.status, 0) << end.output;
-  run = (folder / "empty").string();
-  fs::create_directories(run);
-  EXPECT_EQ(check("good", kCase).status, 0);
-}
-
 TEST_F(Cli, WithoutOutTheLatestRunIsPointedTo) {
   const std::string root = tree();
   const std::vector<std::string> arguments{"check", "--root", root, "--module", module("good"), "--filter", kCase};
@@ -346,50 +283,58 @@ TEST_F(Cli, WithoutOutTheLatestRunIsPointedTo) {
   EXPECT_EQ(read_run(latest).asked.argv, arguments);
 }
 
-TEST_F(Cli, ARecordNobodyPlannedIsAnError) {
-  ASSERT_EQ(check("good", kCase).status, 0);
-  Record stray = read_records(run).at(0);
-  stray.kernel_id = "reduce/bad:kind=max,n=8,dtype=f32";
-  RunFolder::resume(run).append(stray);
-  const ProgramEnd end = assay({"check", "--resume", run});
-  EXPECT_EQ(end.status, 4);
-  EXPECT_THAT(end.output, HasSubstr("recorded but not planned: " + stray.kernel_id));
-}
-
 TEST_F(Cli, AFullDiskIsOneLine) {
-  const ProgramEnd end = run_program({"sh", "-c", kAssay + " list --verdicts > /dev/full"});
-  EXPECT_EQ(end.status, 4);
-  EXPECT_EQ(end.output, "assay: cannot write to standard output\n");
+  // The second prints more than is kept back until the end.
+  for (const std::string& what :
+       std::vector<std::string>{" list --verdicts", " list --json --cases --tier ci --module " + module("good")}) {
+    const ProgramEnd end = run_program({"sh", "-c", kAssay + what + " > /dev/full"});
+    EXPECT_EQ(end.status, 4);
+    EXPECT_EQ(end.output, "assay: cannot write to standard output\n");
+  }
 }
 
-TEST_F(Cli, AnInterruptSaysHowToGoOn) {
-  std::vector<std::string> words{kAssay, "check", "--module", module("good"), "--tier", "ci", "--out", run};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const std::string output = (folder / "output").string();
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT, 0644);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  pid_t pid = 0;
-  ASSERT_EQ(::posix_spawn(&pid, kAssay.c_str(), &actions, nullptr, arguments.data(), environ), 0);
-  posix_spawn_file_actions_destroy(&actions);
-  const auto recorded = [&] {
-    std::error_code error;
-    const auto size = fs::file_size(run + "/records.jsonl", error);
-    return !error && size > 0;
+// Else a file of the run would get what is printed.
+TEST_F(Cli, ClosedStandardStreamsAreNobodysFiles) {
+  const std::string command = kAssay + " check --module " + module("good") + " --filter " + kCase + " --out " + run;
+  EXPECT_EQ(run_program({"sh", "-c", command + " 0<&- 1>&- 2>&-"}).status, 0);
+  EXPECT_EQ(read_run(run).exit_code, 0);
+  ASSERT_EQ(read_records(run).size(), 1u);
+  EXPECT_EQ(read_records(run)[0].verdict, Verdict::pass);
+}
+
+TEST_F(Cli, WhatCannotBeLookedAtIsOneLineThatNamesIt) {
+  fs::create_symlink("loop", folder / "loop");
+  write_text(folder / "file", "");
+  const std::string loop = (folder / "loop").string(), file = (folder / "file").string();
+  struct Wrong {
+    std::vector<std::string> arguments;
+    std::string says;
   };
-  for (int i = 0; i < 600 && !recorded(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  ASSERT_TRUE(recorded());
-  ::kill(pid, SIGTERM);
-  int status = 0;
-  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
-  EXPECT_THAT(content_of(output), HasSubstr("with: " + kAssay + " check --resume '" + run + "'"));
-  EXPECT_FALSE(read_run(run).exit_code.has_value());
-  EXPECT_GT(read_records(run).size(), 0u);
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {{"report", loop}, loop + "/run.json: Too many levels"},
+           {{"report", file}, file + "/run.json: Not a directory"},
+           {{"canary", "--resume", loop}, loop + "/pin/run.json: Too many levels"},
+           {{"canary", "--promote", loop}, loop + "/canary.json: Too many levels"},
+           {{"canary", "--promote", file}, "has no canary.json"},
+           {{"check", "--resume", loop}, loop},
+           {{"check", "--base", loop}, loop},
+           {{"check", "--module", loop + "/m.so"}, loop + "/m.so"},
+           {{"check", "--module", module("good"), "--filter", kCase, "--out", loop}, loop},
+           {{"golden", "verify", "--run", loop}, loop + "/run.json: Too many levels"},
+       }) {
+    const ProgramEnd end = assay(wrong.arguments);
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_EQ(line_count(end.output), 1) << end.output;
+    EXPECT_THAT(end.output, AllOf(HasSubstr(wrong.says), Not(HasSubstr("internal error"))));
+  }
+  const auto with_base = [&](const std::string& place) {
+    return run_program({kAssay, "check", "--module", module("good"), "--base", "HEAD"}, {{"TMPDIR", place}});
+  };
+  for (const std::string& place : {loop, file, (folder / "nowhere").string()}) {
+    EXPECT_EQ(with_base(place).status, 4);
+    EXPECT_EQ(with_base(place).output,
+              "assay: TMPDIR: is no folder that is there; set it to one, or leave it out for /tmp\n");
+  }
 }
 
 TEST_F(Cli, TheGateListsEditsOfWhatJudgesItAndWantsApproval) {
@@ -448,6 +393,12 @@ TEST_F(Cli, TheGateTellsOfAKnownIssueThatTwentyRunsDidNotShow) {
 TEST_F(Cli, TablesAreWhatTheCodeHolds) {
   const std::string checks = assay({"list", "--checks"}).output;
   for (const CheckRow& row : check_table()) EXPECT_THAT(checks, HasSubstr(std::string(row.meaning)));
+  const nlohmann::json tables = nlohmann::json::parse(assay({"list", "--checks", "--verdicts", "--json"}).output);
+  EXPECT_EQ(tables.at("checks").size(), check_table().size());
+  EXPECT_EQ(tables.at("checks").at(0).at("meaning"), check_table()[0].meaning);
+  EXPECT_EQ(tables.at("verdicts").size(), verdict_table().size());
+  EXPECT_EQ(tables.at("verdicts").back().at("exit_code"), 4);
+  EXPECT_FALSE(nlohmann::json::parse(assay({"list", "--verdicts", "--json"}).output).contains("checks"));
   const std::string contracts = assay({"list", "--contracts", "--module", module("good")}).output;
   EXPECT_THAT(contracts, AllOf(HasSubstr("| reduce/bad | cpu |"), HasSubstr("| --- |"), Not(HasSubstr("REFUSED"))));
 }
