@@ -308,6 +308,25 @@ TEST_F(Cli, ARunDoesNotGoOnUnderAnotherPolicyOrOtherGoldens) {
   EXPECT_EQ(assay({"check", "--resume", run}).status, 0);
 }
 
+TEST_F(Cli, ARunNamesTheCommitOfTheTreeThatIsJudged) {
+  const std::string root = tree();
+  const auto named = [&](const std::string& out) {
+    run = (folder / out).string();
+    EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);
+    return read_run(run).commit;
+  };
+  EXPECT_EQ(named("without"), "");
+  const ProgramEnd git = run_program({"sh", "-c",
+                                      "cd " + shell_quoted(root) +
+                                          " && git init -q && git add . && git -c user.name=a -c user.email=a@b "
+                                          "commit -q -m base && git rev-parse HEAD"});
+  ASSERT_EQ(git.status, 0) << git.output;
+  const std::string commit = git.output.substr(0, git.output.size() - 1);
+  EXPECT_EQ(named("clean"), commit);
+  write_text(root + "/ci/policy/new.toml", "");
+  EXPECT_EQ(named("dirty"), commit + "-dirty");
+}
+
 TEST_F(Cli, AFolderOfOtherThingsIsNeitherResumedNorWrittenInto) {
   fs::create_directories(run);
   std::ofstream(run + "/notes.txt") << "mine";

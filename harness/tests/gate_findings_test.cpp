@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "core/error.h"
@@ -525,6 +526,43 @@ TEST_F(Trees, BaseRefReadsTheCommittedTreeAndLeavesNothing) {
   EXPECT_EQ(policy_of("./base"), "the change's own");
   EXPECT_EQ(policy_of("refs/heads/base"), "committed");
   fs::current_path(here);
+}
+
+TEST_F(Trees, ACheckoutIsNamedByItsCommitAndByWhatDiffersFromIt) {
+  const std::string repository = (folder / "repo").string();
+  const auto git = [&](std::vector<std::string> arguments) {
+    std::vector<std::string> command{"git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@example.org"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const ProgramEnd end = run_program(command);
+    EXPECT_EQ(end.status, 0) << end.output;
+    return end.output;
+  };
+  write("repo/.gitignore", "/build/\n");
+  write("repo/kernels/simd.cpp", "committed");
+  EXPECT_EQ(commit_of(folder / "repo"), "") << "no checkout";
+  EXPECT_EQ(commit_of(folder / "nowhere"), "");
+  git({"init", "-q"});
+  EXPECT_EQ(commit_of(folder / "repo"), "") << "nothing is committed";
+  git({"add", "."});
+  git({"commit", "-q", "-m", "base"});
+  std::string commit = git({"rev-parse", "HEAD"});
+  commit.pop_back();
+  EXPECT_EQ(commit.size(), 40u);
+  EXPECT_EQ(commit_of(folder / "repo"), commit);
+  EXPECT_EQ(commit_of(folder / "repo" / "kernels"), "") << "another tree, somewhere in a checkout";
+  write("repo/build/simd.o", "ignored");
+  EXPECT_EQ(commit_of(folder / "repo"), commit);
+  write("repo/kernels/new.cpp", "new");
+  EXPECT_EQ(commit_of(folder / "repo"), commit + "-dirty");
+  fs::remove(folder / "repo/kernels/new.cpp");
+  write("repo/kernels/simd.cpp", "edited");
+  EXPECT_EQ(commit_of(folder / "repo"), commit + "-dirty");
+  git({"add", "."});
+  EXPECT_EQ(commit_of(folder / "repo"), commit + "-dirty") << "staged";
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", folder.c_str(), 1);
+  EXPECT_EQ(commit_of(folder / "repo"), "") << "there is no git";
+  ::setenv("PATH", path.c_str(), 1);
 }
 
 TEST(Program, QuotedTextComesBackFromTheShell) {

@@ -17,6 +17,7 @@ inline Record record_named(const std::string& id) {
 
 inline Run sample_run() {
   Run run{.asked = {"gate", "smoke", "gemm/*", "1/2", {"assay", "gate"}, false, "cpu", true},
+          .commit = "0123456789abcdef0123456789abcdef01234567-dirty",
           .started = utc_now(),
           .finished = "",
           .planned = 3,
