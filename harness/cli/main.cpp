@@ -1,8 +1,11 @@
 // assay: the one command. Only this file decides that the process ends.
+#include <signal.h>
+
 #include <cstdio>
 #include <exception>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "core/error.h"
 #include "gate/program.h"
 #include "record/verdict.h"
@@ -45,9 +48,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "assay: %s\n", assay::with_program_named(e.what(), program).c_str());
     code = assay::exit_code_of(assay::Verdict::invalid);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "assay: internal error: %s\n", e.what());
+    if (assay::interrupt_signal() != SIGPIPE) std::fprintf(stderr, "assay: internal error: %s\n", e.what());
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+  const bool is_cut_off = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (assay::interrupt_signal() == SIGPIPE) return 128 + SIGPIPE;
+  if (is_cut_off) {
     std::fprintf(stderr, "assay: cannot write to standard output\n");
     return kInternal;
   }

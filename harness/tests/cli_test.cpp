@@ -327,6 +327,45 @@ TEST_F(Cli, ARunNamesTheCommitOfTheTreeThatIsJudged) {
   EXPECT_EQ(named("dirty"), commit + "-dirty");
 }
 
+TEST_F(Cli, ATemporaryBaseIsRemovedHoweverTheCommandEnds) {
+  const std::string root = tree(), tmp = (folder / "tmp").string();
+  const ProgramEnd committed = run_program({"sh", "-c",
+                                            "cd " + shell_quoted(root) +
+                                                " && git init -q && git add . && git -c user.name=a -c "
+                                                "user.email=a@b commit -q -m base && command -v git"});
+  ASSERT_EQ(committed.status, 0) << committed.output;
+  fs::create_directories(tmp);
+  const std::map<std::string, std::string> variables{{"TMPDIR", tmp}, {"CI", ""}};
+  const std::vector<std::string> given{"--root", root, "--base", "HEAD", "--module"};
+  const auto against_base = [&](std::vector<std::string> asked, const std::string& of, const std::string& path) {
+    asked.insert(asked.begin(), kAssay);
+    asked.insert(asked.end(), given.begin(), given.end());
+    asked.push_back(module(of));
+    std::map<std::string, std::string> with = variables;
+    with["PATH"] = path;
+    const ProgramEnd end = run_program(asked, with);
+    EXPECT_TRUE(fs::is_empty(tmp)) << end.output;
+    return end.status;
+  };
+  const std::string path = std::getenv("PATH");
+  EXPECT_EQ(against_base({"repro", kCase}, "good", path), 0);
+  EXPECT_EQ(against_base({"repro", "reduce/bad:kind=max"}, "good", path), 4);
+  EXPECT_EQ(against_base({"repro", "reduce/bad:kind=sum,n=7,dtype=f32"}, "good", path), 0) << "which is refused";
+  EXPECT_EQ(against_base({"repro", kCase}, "segfault", path), 1);
+  // Stopped while git reads the base.
+  write_text(folder / "bin" / "git", "#!/bin/sh\n" + committed.output.substr(0, committed.output.find('\n')) +
+                                         " \"$@\" || exit\ncase \"$*\" in *archive*) kill -TERM $PPID ;; esac\n");
+  fs::permissions(folder / "bin" / "git", fs::perms::owner_all);
+  EXPECT_EQ(against_base({"repro", kCase}, "good", (folder / "bin").string() + ":" + path), 128 + SIGTERM);
+  EXPECT_EQ(against_base({"env", "verify"}, "good", (folder / "bin").string() + ":" + path), 3);
+  // Of what it prints nobody reads a line.
+  const std::string unread = shell_quoted(kAssay) + " shrink " + shell_quoted(kCase) + " --seconds 5 --root " +
+                             shell_quoted(root) + " --base HEAD --module " + shell_quoted(module("segfault"));
+  const ProgramEnd end = run_program({"sh", "-c", "{ " + unread + "; echo $? >&2; } | true"}, variables);
+  EXPECT_EQ(end.output, std::to_string(128 + SIGPIPE) + "\n");
+  EXPECT_TRUE(fs::is_empty(tmp));
+}
+
 TEST_F(Cli, AFolderOfOtherThingsIsNeitherResumedNorWrittenInto) {
   fs::create_directories(run);
   std::ofstream(run + "/notes.txt") << "mine";
