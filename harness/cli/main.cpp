@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/paths.h"
 #include "core/error.h"
 #include "gate/program.h"
 #include "record/verdict.h"
@@ -35,17 +36,20 @@ int main(int argc, char** argv) {
   constexpr int kInternal = 4;
   int code = kInternal;
   const std::string program = argc > 0 && *argv[0] != '\0' ? argv[0] : assay::Options{}.program;
+  std::string root;  // of the commands that messages advise
+  const auto told = [&](const std::exception& e) { return assay::with_program_named(e.what(), program, root); };
   try {
     assay::Options options = assay::parse_options({argv + 1, argv + argc});
     options.program = program;
+    root = assay::root_argument(options);
     code = dispatch(options);
   } catch (const assay::HelpAsked& help) {
     std::fputs(help.what(), stdout);
     code = 0;
   } catch (const assay::UsageError& e) {
-    std::fprintf(stderr, "assay: %s\n", assay::with_program_named(e.what(), program).c_str());
+    std::fprintf(stderr, "assay: %s\n", told(e).c_str());
   } catch (const assay::Invalid& e) {
-    std::fprintf(stderr, "assay: %s\n", assay::with_program_named(e.what(), program).c_str());
+    std::fprintf(stderr, "assay: %s\n", told(e).c_str());
     code = assay::exit_code_of(assay::Verdict::invalid);
   } catch (const std::exception& e) {
     if (assay::interrupt_signal() != SIGPIPE) std::fprintf(stderr, "assay: internal error: %s\n", e.what());

@@ -326,6 +326,7 @@ int run_command(const Options& given) {
   Conclusion conclusion;
   conclusion.run = out;
   conclusion.program = options.program;
+  conclusion.root_argument = root_argument(options);
   conclusion.records = read_records(out);
   conclusion.records_before = run.recorded;
   conclusion.wall_seconds = wall;
