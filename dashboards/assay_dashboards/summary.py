@@ -47,6 +47,7 @@ def summary(view: View) -> str:
         "",
         f"Asked: {code(asked['command'])}, tier {code(asked['tier'])}"
         + (f", filter {code(asked['filter'])}" if asked["filter"] else "")
+        + (f", commit {code(run['commit'])}" if run["commit"] else "")
         + f" on {code(view.processor)}; exit code {view.exit_code}.",
         "",
         f"Environment: {code(view.pin)}",

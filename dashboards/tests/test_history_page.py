@@ -90,14 +90,20 @@ def test_a_candidate_is_told_with_its_pair_and_is_no_alarm(full, capsys, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("commit", "command"),
-    [("0123456789abcdef", "assay gate --base 0123456789abcdef"), ("$(reboot)", "assay gate --base REF"),
-     ("", "assay gate --base REF"), ("--exec=x", "assay gate --base REF")],
-)  # fmt: skip
-def test_the_command_names_a_commit_and_nothing_else(url, capsys, tmp_path, commit, command):
+    ("commit", "base", "of"),
+    [
+        ("0123456789abcdef", "0123456789abcdef", ", of 0123456789abcdef"),
+        ("0123456789abcdef-dirty", "REF", ", of 0123456789abcdef-dirty"),
+        ("$(reboot)", "REF", ""),
+        ("", "REF", ""),
+        ("--exec=x", "REF", ""),
+        ("-dirty", "REF", ""),
+    ],
+)
+def test_the_command_names_a_commit_and_nothing_else(url, capsys, tmp_path, commit, base, of):
     store(url, {"gemm/simd:m=1": noisy(step(80, 40, 0.1))}, commit=commit)
     _, page = shown(url, capsys, tmp_path)
-    assert f"<code>{command}</code>" in page
+    assert f"on this pair{of}: <code>assay gate --base {base}</code>" in page
 
 
 def test_whether_the_kernels_code_is_another_is_told(url, capsys, tmp_path):

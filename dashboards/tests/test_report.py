@@ -81,6 +81,15 @@ def test_kernels_that_the_machine_cannot_run_are_told(tmp_path):
         assert "cannot run" not in said
 
 
+def test_the_commit_that_was_judged_is_told_where_the_run_knows_it(tmp_path):
+    commit = "0123456789abcdef0123456789abcdef01234567-dirty"
+    files = report(tmp_path / "known", [record()], commit=commit)
+    assert f"commit {commit}" in " ".join(Page(files["index.html"]).said.split())
+    assert f", commit `{commit}` on `" in files["summary.md"]
+    for text in report(tmp_path / "not", [record()]).values():
+        assert "commit" not in text
+
+
 def test_cases_left_out_are_told(tmp_path):
     left_out = [{"kernel": "gemm/slow", "cases": 20, "judged_by": "smoke", "reason": "seconds a case"}]
     index = report(tmp_path, [record()], left_out=left_out)["index.html"]

@@ -76,6 +76,7 @@ CanarySide::CanarySide(const CanarySetting& setting, std::string name, LibrarySe
   for (const std::string& one : options.filters) run_.asked.filter += (run_.asked.filter.empty() ? "" : " ") + one;
   run_.asked.argv = lasting_arguments(options.argv);
   run_.asked.every_module = false;
+  run_.commit = commit_of(setting.trees.root);
   run_.started = utc_now();
   run_.planned = static_cast<int64_t>(plan_.cases.size());
   run_.left_out = plan_.left_out;

@@ -37,7 +37,8 @@ void print_findings(const Conclusion& conclusion, const Palette& palette, const 
     if (!wanted(finding)) continue;
     if (first) fmt::print("\n{}{}{}:\n", palette.bold, heading, palette.end);
     first = false;
-    fmt::print("  {}: {}\n", finding.kind, finding.text);
+    fmt::print("  {}: {}\n", finding.kind,
+               with_program_named(finding.text, conclusion.program, conclusion.root_argument));
   }
 }
 
@@ -129,13 +130,13 @@ void print_text(const Conclusion& conclusion, bool explain) {
   if (conclusion.fuzz) fmt::print("{}\n", fuzz_text(*conclusion.fuzz));
   fmt::print("environment: {}\n", label_text(conclusion.pin));
   for (const std::string& line : conclusion.pin.differences) {
-    fmt::print("  {}\n", with_program_named(line, conclusion.program));
+    fmt::print("  {}\n", with_program_named(line, conclusion.program, conclusion.root_argument));
   }
   if (conclusion.found > 0) {
-    fmt::print("{} found, in {}; to have every kernel judged by them from now on: {} golden update --run {}\n",
+    fmt::print("{} found, in {}; to have every kernel judged by them from now on: {} golden update --run {}{}\n",
                conclusion.found == 1 ? "1 case" : fmt::format("{} cases", conclusion.found),
                (conclusion.run / kFoundFolder).string(), shell_word(conclusion.program),
-               shell_quoted(conclusion.run.string()));
+               shell_quoted(conclusion.run.string()), conclusion.root_argument);
   }
   if (!conclusion.report.empty()) fmt::print("report: {}\n", conclusion.report.string());
   fmt::print("run: {}\n{}exit {}: {}{}\n", conclusion.run.string(),

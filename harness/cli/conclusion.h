@@ -30,6 +30,7 @@ struct Conclusion {
   double wall_seconds = 0;        // of the others
   double budget_seconds = 0;      // of the tier; 0: none applies
   std::string program = "assay";  // as it was called
+  std::string root_argument;      // of lines to paste (cli/paths.h)
   std::filesystem::path run;
   std::filesystem::path report;  // the page to open; empty: none
 };

@@ -110,10 +110,11 @@ int verify(const Options& options, const Loaded& loaded, const Run& now) {
   }
   fmt::print("{}\n", label_text(label));
   for (const std::string& line : label.differences) {
-    fmt::print("  {}\n", with_program_named(line, options.program));
+    fmt::print("  {}\n", with_program_named(line, options.program, root_argument(options)));
   }
   if (label.state == PinState::unpinned) {
-    fmt::print("{}\n", with_program_named("  'assay env pin' writes one for review", options.program));
+    fmt::print("{}\n",
+               with_program_named("  'assay env pin' writes one for review", options.program, root_argument(options)));
   }
   return code;
 }

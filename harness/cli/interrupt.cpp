@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <initializer_list>
+
 namespace assay {
 namespace {
 
@@ -14,8 +16,7 @@ void note(int signal) { noted_signal = signal; }
 void note_interrupts() {
   struct sigaction action {};
   action.sa_handler = note;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::sigaction(signal, &action, nullptr);
 }
 
 int interrupt_signal() { return noted_signal; }

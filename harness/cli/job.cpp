@@ -30,7 +30,7 @@ std::string repro_arguments(const Options& options, const KernelInfo& kernel) {
     arguments += " --library " + shell_quoted(options.library_version);
     if (!options.coretype.empty()) arguments += " --coretype " + shell_quoted(options.coretype);
   }
-  if (!options.root.empty()) arguments += " --root " + shell_quoted(options.root.string());
+  arguments += root_argument(options);
   if (!options.base.empty()) arguments += " --base " + shell_quoted(options.base);
   if (options.approve_findings) arguments += " --approve-findings";
   return arguments;
@@ -65,10 +65,11 @@ RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, 
   job.sampling.seconds_at_most = tier.sampling_seconds;
   job.program = options.program;
   job.repro_arguments = [options](const KernelInfo& kernel) { return repro_arguments(options, kernel); };
-  job.apply_goldens = [&goldens, program = options.program](const KernelInfo& kernel, Record& record) {
+  job.apply_goldens = [&goldens, program = options.program, root = root_argument(options)](const KernelInfo& kernel,
+                                                                                           Record& record) {
     goldens.apply(kernel, record);
     for (CheckResult& result : record.checks) {
-      if (result.check == "truth") result.detail = with_program_named(result.detail, program);
+      if (result.check == "truth") result.detail = with_program_named(result.detail, program, root);
     }
   };
   return job;

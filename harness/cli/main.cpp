@@ -1,5 +1,6 @@
 // assay: the one command. Only this file decides that the process ends.
 #include <fcntl.h>
+#include <signal.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -8,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/paths.h"
 #include "core/error.h"
 #include "gate/program.h"
 #include "record/verdict.h"
@@ -70,17 +72,20 @@ int main(int argc, char** argv) {
   constexpr int kInternal = 4;
   int code = kInternal;
   const std::string program = argc > 0 && *argv[0] != '\0' ? argv[0] : assay::Options{}.program;
+  std::string root;  // of the commands that messages advise
+  const auto told = [&](const std::exception& e) { return assay::with_program_named(e.what(), program, root); };
   try {
     assay::Options options = assay::parse_options({argv + 1, argv + argc});
     options.program = program;
+    root = assay::root_argument(options);
     code = dispatch(options);
   } catch (const assay::HelpAsked& help) {
     std::fputs(help.what(), stdout);
     code = 0;
   } catch (const assay::UsageError& e) {
-    tell(assay::with_program_named(e.what(), program));
+    tell(told(e));
   } catch (const assay::Invalid& e) {
-    tell(assay::with_program_named(e.what(), program));
+    tell(told(e));
     code = assay::exit_code_of(assay::Verdict::invalid);
   } catch (const assay::JudgeStopped&) {
     tell("stopped");
@@ -89,9 +94,12 @@ int main(int argc, char** argv) {
     tell(text_of(e));
   } catch (const std::exception& e) {
     // What fmt says of an output that cannot be written is said below.
-    if (std::ferror(stdout) == 0) tell(std::string("internal error: ") + e.what());
+    const bool is_of_output = std::ferror(stdout) != 0 || assay::interrupt_signal() == SIGPIPE;
+    if (!is_of_output) tell(std::string("internal error: ") + e.what());
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+  const bool is_cut_off = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (assay::interrupt_signal() == SIGPIPE) return 128 + SIGPIPE;
+  if (is_cut_off) {
     std::fprintf(stderr, "assay: cannot write to standard output\n");
     return kInternal;
   }

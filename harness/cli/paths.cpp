@@ -8,6 +8,7 @@
 #include "cli/canary_sets.h"
 #include "cli/interrupt.h"
 #include "core/error.h"
+#include "gate/program.h"
 #include "record/run_folder.h"
 #include "worker/sanitized.h"
 
@@ -54,6 +55,10 @@ fs::path source_root(const Options& options) {
     throw UsageError("--root " + root.string() + ": has no ci/policy; give the source tree of assay");
   }
   return root;
+}
+
+std::string root_argument(const Options& options) {
+  return options.root.empty() ? "" : " --root " + shell_word(options.root.string());
 }
 
 fs::path fresh_folder(const fs::path& root, const std::string& before, const std::string& after) {

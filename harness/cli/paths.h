@@ -17,6 +17,9 @@ std::filesystem::path program(const char* name);
 // The source tree: --root, else the one this program was built from. Throws UsageError when it has no ci/policy.
 std::filesystem::path source_root(const Options& options);
 
+// " --root DIR" for a line to paste; empty where the caller gave none.
+std::string root_argument(const Options& options);
+
 // runs/BEFORE<time>AFTER below the root, with a number behind it where that is there already: for a command to make.
 std::filesystem::path fresh_folder(const std::filesystem::path& root, const std::string& before,
                                    const std::string& after);

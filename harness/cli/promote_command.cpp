@@ -47,7 +47,7 @@ void require_promotable(const fs::path& folder, const json& canary) {
   if (const std::string why = canary.at("why_no_latency"); !why.empty())
     refuse(folder, "it measured no latency: " + why);
   if (canary.at("out_of_time").get<bool>())
-    refuse(folder, "its time for latency was up with shapes undecided; 'assay canary --resume' measures on");
+    refuse(folder, "its time for latency was up with shapes undecided; canary --resume measures on");
   if (canary.at("environment_label").at("state") != word_of(PinState::pinned)) {
     refuse(folder, "the rest of its environment was not the pinned one; judge it on a machine that is");
   }

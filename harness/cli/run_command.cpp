@@ -93,6 +93,7 @@ Run describe_run(const Setting& setting, const KernelPlatforms& platforms) {
   run.asked.tier = tier_word(options);
   run.asked.shard = options.shard_text;
   run.asked.argv = lasting_arguments(options.argv);
+  run.commit = commit_of(setting.trees.root);
   run.started = utc_now();
   run.planned = static_cast<int64_t>(setting.plan.cases.size());
   run.left_out = setting.plan.left_out;
@@ -324,6 +325,7 @@ int run_command(const Options& given) {
   Conclusion conclusion;
   conclusion.run = out;
   conclusion.program = options.program;
+  conclusion.root_argument = root_argument(options);
   conclusion.records = read_records(out);
   conclusion.records_before = run.recorded;
   conclusion.wall_seconds = wall;

@@ -1,6 +1,7 @@
 // selftest: what the checks are worth. Judges every seeded fault, each module without a fault as its control, and all
 // kernels of the build on fresh inputs, and says what was caught and how often an innocent kernel was blamed. Each is a
-// run of `assay check` in a process and folder of its own below --out, so that one that was interrupted goes on.
+// run of `assay check` in a process and folder of its own below --out, so that one that was interrupted goes on. Of
+// several GPUs each of the --jobs has one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "gate/program.h"
 #include "gate/selftest_result.h"
 #include "golden/stored_cases.h"
+#include "measure/gpu.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -29,7 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kKeptByLeastSuite = 0.98;
-constexpr int64_t kSeedsApart = 1000;  // the inputs of one round of innocent cases and the next
+constexpr const char* kAlone = "-alone";  // ends the name of an errand that was given the machine to itself
+constexpr int64_t kSeedsApart = 1000;     // the inputs of one round of innocent cases and the next
 
 struct Errand {
   std::string name;                    // of its folder
@@ -42,16 +45,17 @@ using Problem = std::string;
 
 class Errands {
  public:
-  explicit Errands(fs::path out) : out_(std::move(out)) {}
+  Errands(fs::path out, std::vector<std::string> gpus) : out_(std::move(out)), gpus_(std::move(gpus)) {}
 
   // Each in a process of its own, `jobs` at a time. What went wrong, by name.
   std::map<std::string, Problem> run(const std::vector<Errand>& errands, int jobs) {
     std::atomic<size_t> next = 0, done = 0;
     std::map<std::string, Problem> problems;
     std::mutex mutex;
-    const auto work = [&] {
+    const auto work = [&](int job) {
+      const std::map<std::string, std::string> gpu = gpu_of_job(gpus_, job, jobs);
       for (size_t i = next++; i < errands.size() && interrupt_signal() == 0; i = next++) {
-        const Problem problem = try_to(errands[i]);
+        const Problem problem = try_to(errands[i], gpu);
         const std::lock_guard lock(mutex);
         if (!problem.empty()) problems[errands[i].name] = problem;
         fmt::print(stderr, "{}/{} {}{}{}\n", ++done, errands.size(), errands[i].name, problem.empty() ? "" : ": ",
@@ -59,24 +63,26 @@ class Errands {
       }
     };
     std::vector<std::thread> threads;
-    for (int i = 1; i < jobs; ++i) threads.emplace_back(work);
-    work();
+    for (int i = 1; i < jobs; ++i) threads.emplace_back(work, i);
+    work(0);
     for (std::thread& thread : threads) thread.join();
     return problems;
   }
 
   fs::path folder(const std::string& name) const { return out_ / name; }
+  // Whether of so many jobs some are on one device.
+  bool share_devices(int jobs) const { return jobs > std::max(1, static_cast<int>(gpus_.size())); }
 
  private:
-  Problem try_to(const Errand& errand) const {
+  Problem try_to(const Errand& errand, const std::map<std::string, std::string>& gpu) const {
     try {
-      return carry_out(errand);
+      return carry_out(errand, gpu);
     } catch (const std::exception& e) {
       return e.what();
     }
   }
 
-  Problem carry_out(const Errand& errand) const {
+  Problem carry_out(const Errand& errand, const std::map<std::string, std::string>& gpu) const {
     const fs::path folder = out_ / errand.name;
     std::vector<std::string> asked = errand.arguments;
     asked.insert(asked.end(), {"--out", folder.string(), "--json"});
@@ -84,7 +90,7 @@ class Errands {
     fs::remove_all(folder);
     std::vector<std::string> command = asked;
     command.insert(command.begin(), program("assay"));
-    const ProgramEnd end = run_program(command);
+    const ProgramEnd end = run_program(command, gpu);
     if (is_done(errand, folder, asked)) return {};
     const size_t line = end.output.find("assay: ");
     return line == std::string::npos ? "exit " + std::to_string(end.status)
@@ -106,6 +112,7 @@ class Errands {
   }
 
   fs::path out_;
+  std::vector<std::string> gpus_;  // as CUDA_VISIBLE_DEVICES names them; none on a CPU
 };
 
 std::string folder_name(Tier tier, const std::string& module) { return std::string(name_of(tier)) + "-" + module; }
@@ -117,15 +124,14 @@ std::vector<std::string> common_arguments(const Options& options, Tier tier) {
 
 int jobs_of(const Options& options) { return options.jobs.value_or(1); }
 
-enum class Company { as_asked, none };
+enum class Company { others, none };
 
 Errand errand_of(const Options& options, Tier tier, const std::string& module, const std::set<std::string>& filters,
-                 Company company = Company::as_asked) {
-  const bool alone = company == Company::none;
-  Errand errand{folder_name(tier, module) + (alone ? "-alone" : ""), common_arguments(options, tier),
+                 Company company) {
+  Errand errand{folder_name(tier, module), common_arguments(options, tier),
                 fs::absolute(options.faults / (module + ".so"))};
   errand.arguments.insert(errand.arguments.end(), {"--jobs", "1", "--module", errand.module.string()});
-  if (!alone && jobs_of(options) > 1) errand.arguments.emplace_back("--beside-others");
+  if (company == Company::others) errand.arguments.emplace_back("--beside-others");
   for (const std::string& filter : filters) errand.arguments.insert(errand.arguments.end(), {"--filter", filter});
   return errand;
 }
@@ -201,14 +207,15 @@ class Trials {
  private:
   void judge_modules(Tier tier, const std::vector<SeededFault>& faults) {
     std::map<std::string, std::set<std::string>> filters;  // by module
+    const Company company = errands_.share_devices(jobs_of(options_)) ? Company::others : Company::none;
     std::vector<Errand> all;
     for (const SeededFault& fault : faults) {
-      all.push_back(errand_of(options_, tier, fault.name, {fault.kernel(), fault.witness}));
+      all.push_back(errand_of(options_, tier, fault.name, {fault.kernel(), fault.witness}, company));
       filters[fault.module].insert({fault.kernel(), fault.witness});
     }
     controls_.clear();
     for (const auto& [module, asked] : filters) {
-      all.push_back(errand_of(options_, tier, module, asked));
+      all.push_back(errand_of(options_, tier, module, asked, company));
       controls_[module] = all.back().name;
     }
     problems_ = errands_.run(all, jobs_of(options_));
@@ -235,11 +242,14 @@ class Trials {
       if (open.contains(fault.name)) open[fault.module].insert(open[fault.name].begin(), open[fault.name].end());
     }
     std::vector<Errand> all;
-    for (const auto& [module, cases] : open) all.push_back(errand_of(options_, tier, module, cases, Company::none));
+    for (const auto& [module, cases] : open) {
+      all.push_back(errand_of(options_, tier, module, cases, Company::none));
+      all.back().name += kAlone;
+    }
     const std::map<std::string, Problem> problems = errands_.run(all, 1);
     if (interrupt_signal() != 0) return;
     for (const auto& [module, unused] : open) {
-      const std::string name = folder_name(tier, module), alone = name + "-alone";
+      const std::string name = folder_name(tier, module), alone = name + kAlone;
       if (problems.contains(alone)) {
         problems_[name] = problems.at(alone);
         continue;
@@ -356,7 +366,7 @@ int selftest_command(const Options& given) {
   const auto [whole, faults] = faults_asked_for(options);
   const fs::path out =
       fs::absolute(options.out.empty() ? source_root(options) / "runs" / ("selftest-" + options.device) : options.out);
-  Errands errands(out);
+  Errands errands(out, options.device == "cuda" ? visible_gpus() : std::vector<std::string>{});
   SelftestResult found;
   found.device = options.device;
   found.tier = options.tier;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/interrupt.h"
 #include "cli/paths.h"
 #include "gate/findings.h"
 #include "gate/tree_files.h"
@@ -10,7 +11,10 @@ namespace assay {
 
 Trees find_trees(const Options& options) {
   Trees trees{source_root(options), std::nullopt, {}};
-  if (!options.base.empty()) trees.base.emplace(BaseTree::named(trees.root, options.base));
+  if (!options.base.empty()) {
+    note_interrupts();  // one that ends the program would leave a temporary tree behind
+    trees.base.emplace(BaseTree::named(trees.root, options.base));
+  }
   trees.judging = trees.base && !options.approve_findings ? trees.base->path() : trees.root;
   return trees;
 }

@@ -30,6 +30,7 @@ struct Trees {
   std::set<std::string> ops_with_truth(const Plan& plan) const;
 };
 
-Trees find_trees(const Options& options);  // throws UsageError
+// Interrupts are noted from here on where there is a base. Throws UsageError.
+Trees find_trees(const Options& options);
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <regex>
 #include <utility>
 
 #include "core/error.h"
@@ -79,6 +80,23 @@ BaseTree::BaseTree(BaseTree&& other) noexcept
 BaseTree::~BaseTree() {
   std::error_code ignored;
   if (!owned_.empty()) fs::remove_all(owned_, ignored);
+}
+
+std::string commit_of(const fs::path& root) {
+  const std::vector<std::string> git{"git", "--no-optional-locks", "-C", root.string()};
+  const auto answer = [&](std::initializer_list<std::string> asked) {
+    std::vector<std::string> command = git;
+    command.insert(command.end(), asked);
+    return run_program(command);
+  };
+  // A folder somewhere in a checkout has a prefix there.
+  static const std::regex form("\n([0-9a-f]{40,64})\n");
+  const ProgramEnd head = answer({"rev-parse", "--show-prefix", "HEAD"});
+  std::smatch match;
+  if (head.status != 0 || !std::regex_match(head.output, match, form)) return {};
+  const ProgramEnd status = answer({"status", "--porcelain", "--untracked-files=normal"});
+  if (status.status != 0) return {};
+  return match[1].str() + (status.output.empty() ? "" : "-dirty");
 }
 
 }  // namespace assay

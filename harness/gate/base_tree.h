@@ -1,5 +1,5 @@
 // The tree a change is compared with: its policy and goldens judge the change, and what it had that the change has not
-// is a finding.
+// is a finding. And what git calls the change itself.
 #pragma once
 
 #include <filesystem>
@@ -30,5 +30,9 @@ class BaseTree {
   std::filesystem::path path_;
   std::filesystem::path owned_;  // removed at the end; empty for a folder
 };
+
+// The commit that is checked out in `root`, its whole hash; with "-dirty" behind it where a file that git does not
+// ignore is another, missing or new. Empty where `root` is no checkout of its own, or git cannot say.
+std::string commit_of(const std::filesystem::path& root);
 
 }  // namespace assay

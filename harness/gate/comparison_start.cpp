@@ -60,7 +60,8 @@ LedgerFile::LedgerFile(fs::path path) : path_(std::move(path)) {
   ::close(lock_);
   if (code != EWOULDBLOCK) throw UsageError(file + ": cannot be locked: " + std::strerror(code));
   throw UsageError(path_.string() +
-                   ": another gate of this base and change is under way; begin another run when it has ended");
+                   ": another gate of this base and change is under way, which may be another shard of it; when it has "
+                   "ended, continue this run with --resume, which repeats nothing that was judged");
 }
 
 LedgerFile::~LedgerFile() {

@@ -110,6 +110,13 @@ const Judging& part_of(const std::string& file) {
   });
 }
 
+// What is said of a file behind its name: that it is a link, and what it does.
+std::string told_of(const fs::path& file, const Judging& part) {
+  const std::string target = link_target(file), does = part.does;
+  if (target.empty()) return does;
+  return ", a link to " + one_line(target) + (does.empty() ? "," : does);
+}
+
 bool judges(const std::string& file) {
   // What the contracts of a change are is held against the modules: weakened_contracts().
   return !file.ends_with(".md") && !file.starts_with("ci/tests/") && file != "golden/" + std::string(kContractsFile);
@@ -177,8 +184,8 @@ std::vector<Finding> edited_files(const fs::path& base, const fs::path& change) 
     all.insert(after.begin(), after.end());
     for (const std::string& file : all) {
       if (&part_of(file) != &part || !judges(file)) continue;
-      const std::string old_text = text_of(base / file), new_text = text_of(change / file);
-      const std::string what = file + part.does;
+      const std::string old_text = text_of(base / file, base), new_text = text_of(change / file, change);
+      const std::string what = file + told_of((after.contains(file) ? change : base) / file, part);
       if (!after.contains(file)) {
         findings.push_back({part.kind, what + " is removed"});
       } else if (!before.contains(file)) {
@@ -218,7 +225,7 @@ std::vector<Finding> edited_harness(const fs::path& base, const fs::path& change
     for (const std::string& file : all) {
       const bool is_under_test = file.starts_with("kernels/") || file.starts_with("harness/tests/");
       if (is_under_test ? !is_cmake(file) : !judges(file)) continue;
-      const std::string old_text = text_of(base / file), new_text = text_of(change / file);
+      const std::string old_text = text_of(base / file, base), new_text = text_of(change / file, change);
       if (is_under_test ? rules_of(old_text) != rules_of(new_text) : old_text != new_text) edited.insert(file);
     }
   }

@@ -83,10 +83,12 @@ std::string shell_word(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_plain) ? text : shell_quoted(text);
 }
 
-std::string with_program_named(std::string text, const std::string& program) {
+std::string with_program_named(std::string text, const std::string& program, const std::string& arguments) {
   static constexpr std::string_view kAdvice = "'assay ";
   const std::string named = "'" + shell_word(program) + " ";
   for (size_t at = 0; (at = text.find(kAdvice, at)) != std::string::npos; at += named.size()) {
+    const size_t end = text.find('\'', at + kAdvice.size());
+    if (end != std::string::npos) text.insert(end, arguments);
     text.replace(at, kAdvice.size(), named);
   }
   return text;

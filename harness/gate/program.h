@@ -23,7 +23,7 @@ std::string shell_quoted(const std::string& text);
 std::string shell_word(const std::string& text);
 
 // `text` with each command it advises, which every message writes as 'assay COMMAND', as the caller would have to type
-// it: `program` for assay. main() prints errors so.
-std::string with_program_named(std::string text, const std::string& program);
+// it: `program` for assay, and `arguments` (" --root DIR") behind it. main() prints errors so.
+std::string with_program_named(std::string text, const std::string& program, const std::string& arguments);
 
 }  // namespace assay

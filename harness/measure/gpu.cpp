@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@ namespace {
 using NvmlDevice = struct NvmlDeviceTag*;
 
 const std::string kUnknown = "unknown";
+constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
 
 // Constants of nvml.h.
 constexpr int kSuccess = 0;
@@ -33,7 +35,7 @@ class Nvml {
     library_ = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr || call("nvmlInit_v2") != kSuccess) return;
     started_ = true;
-    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    const char* visible = std::getenv(kVisibleDevices);
     const std::string_view all = visible == nullptr ? "0" : visible;
     const std::string wanted(all.substr(0, all.find(',')));
     unsigned index = 0;
@@ -66,12 +68,18 @@ class Nvml {
   }
 
   // A function of the device that writes a text of at most so many bytes.
-  std::string text(const char* function) const {
-    std::array<char, 128> value{};
-    if (device_ == nullptr || call(function, device_, value.data(), static_cast<unsigned>(value.size())) != kSuccess) {
-      return kUnknown;
+  std::string text(const char* function) const { return text_of(device_, function); }
+
+  // Of every GPU there is, or of the instances that one is divided into.
+  std::vector<std::string> uuids() const {
+    std::vector<std::string> all;
+    for (const NvmlDevice gpu : numbered("nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2")) {
+      std::vector<NvmlDevice> devices =
+          numbered("nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetMigDeviceHandleByIndex", gpu);
+      if (devices.empty()) devices.push_back(gpu);
+      for (const NvmlDevice device : devices) all.push_back(text_of(device, "nvmlDeviceGetUUID"));
     }
-    return valid_utf8(value.data());
+    return all;
   }
 
   std::string system_text(const char* function) const {
@@ -83,6 +91,27 @@ class Nvml {
   NvmlDevice device() const { return device_; }
 
  private:
+  std::string text_of(NvmlDevice device, const char* function) const {
+    std::array<char, 128> value{};
+    if (device == nullptr || call(function, device, value.data(), static_cast<unsigned>(value.size())) != kSuccess) {
+      return kUnknown;
+    }
+    return valid_utf8(value.data());
+  }
+
+  // What one function counts and another gives by its number, where there is one of it; `whole` first, if any.
+  template <class... Whole>
+  std::vector<NvmlDevice> numbered(const char* count_of, const char* at, Whole... whole) const {
+    std::vector<NvmlDevice> found;
+    unsigned count = 0;
+    if (!started_ || call(count_of, whole..., &count) != kSuccess) return found;
+    for (unsigned i = 0; i < count; ++i) {
+      NvmlDevice device = nullptr;
+      if (call(at, whole..., i, &device) == kSuccess) found.push_back(device);
+    }
+    return found;
+  }
+
   void* library_ = nullptr;
   bool started_ = false;
   NvmlDevice device_ = nullptr;
@@ -182,6 +211,30 @@ Facts gpu_facts() {
       {"gpu.max_memory_clock", text_of(nvml.number<unsigned>("nvmlDeviceGetMaxClockInfo", kClockMemory), " MHz")},
       {"gpu.power_limit", text_of(nvml.number<unsigned>("nvmlDeviceGetEnforcedPowerLimit"), " mW")},
   };
+}
+
+std::vector<std::string> listed_gpus(const std::string& visible_devices) {
+  std::vector<std::string> names;
+  std::istringstream in(visible_devices);
+  for (std::string name; std::getline(in, name, ',');) {
+    std::erase(name, ' ');
+    if (name.empty() || name.starts_with('-')) break;
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> visible_gpus() {
+  const char* visible = std::getenv(kVisibleDevices);
+  if (visible != nullptr) return listed_gpus(visible);
+  std::vector<std::string> uuids = Nvml().uuids();
+  std::erase(uuids, kUnknown);
+  return uuids;
+}
+
+std::map<std::string, std::string> gpu_of_job(const std::vector<std::string>& gpus, int job, int jobs) {
+  if (jobs < 2 || gpus.size() < 2) return {};
+  return {{kVisibleDevices, gpus[static_cast<size_t>(job) % gpus.size()]}};
 }
 
 GpuTelemetry read_gpu_telemetry() { return telemetry_of(Nvml()); }

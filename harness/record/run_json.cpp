@@ -93,30 +93,32 @@ json to_json(const Run& run) {
                         {"judged_by", valid_utf8(one.judged_by)},
                         {"reason", valid_utf8(one.reason)}});
   }
-  return {{"schema", schema_to_json()},
-          {"asked",
-           {{"command", valid_utf8(run.asked.command)},
-            {"tier", valid_utf8(run.asked.tier)},
-            {"filter", valid_utf8(run.asked.filter)},
-            {"shard", valid_utf8(run.asked.shard)},
-            {"argv", texts_to_json(run.asked.argv)},
-            {"own_modules", run.asked.own_modules},
-            {"device", valid_utf8(run.asked.device)},
-            {"every_module", run.asked.every_module}}},
-          {"started", run.started},
-          {"finished", run.finished},
-          {"planned", run.planned},
-          {"recorded", run.recorded},
-          {"exit_code", run.exit_code ? json(*run.exit_code) : json(nullptr)},
-          {"threads", run.threads},
-          {"environment", environment},
-          {"libraries", libraries},
-          {"kernels", kernels},
-          {"findings", findings},
-          {"left_out", left_out},
-          {"pin", to_json(run.pin)},
-          {"judged_by", judged_by},
-          {"tables", tables()}};
+  json value = {{"schema", schema_to_json()},
+                {"asked",
+                 {{"command", valid_utf8(run.asked.command)},
+                  {"tier", valid_utf8(run.asked.tier)},
+                  {"filter", valid_utf8(run.asked.filter)},
+                  {"shard", valid_utf8(run.asked.shard)},
+                  {"argv", texts_to_json(run.asked.argv)},
+                  {"own_modules", run.asked.own_modules},
+                  {"device", valid_utf8(run.asked.device)},
+                  {"every_module", run.asked.every_module}}},
+                {"started", run.started},
+                {"finished", run.finished},
+                {"planned", run.planned},
+                {"recorded", run.recorded},
+                {"exit_code", run.exit_code ? json(*run.exit_code) : json(nullptr)},
+                {"threads", run.threads},
+                {"environment", environment},
+                {"libraries", libraries},
+                {"kernels", kernels},
+                {"findings", findings},
+                {"left_out", left_out},
+                {"pin", to_json(run.pin)},
+                {"judged_by", judged_by},
+                {"tables", tables()}};
+  if (!run.commit.empty()) value["commit"] = valid_utf8(run.commit);
+  return value;
 }
 
 Run run_from_json(const json& value) {
@@ -132,6 +134,7 @@ Run run_from_json(const json& value) {
                .own_modules = asked.boolean("own_modules"),
                .device = asked.text("device"),
                .every_module = asked.boolean("every_module")};
+  if (fields.has("commit")) run.commit = fields.text("commit");
   run.started = fields.text("started");
   run.finished = fields.text("finished");
   run.planned = fields.integer<int64_t>("planned");

@@ -26,8 +26,8 @@ TEST_F(Cli, AnOpWhoseTruthGoldenIsMissingIsNotJudged) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProgramEnd end = check("good", kCase, arguments);
     EXPECT_EQ(end.status, 4) << end.output;
-    EXPECT_THAT(end.output,
-                AllOf(HasSubstr(file.string()), HasSubstr("'" + kAssay + " golden update --filter reduce'")));
+    EXPECT_THAT(end.output, AllOf(HasSubstr(file.string()),
+                                  HasSubstr("'" + kAssay + " golden update --filter reduce --root " + root + "'")));
     EXPECT_FALSE(fs::exists(run));
   }
   EXPECT_EQ(assay({"repro", kCase, "--module", module("good"), "--root", root}).status, 4);

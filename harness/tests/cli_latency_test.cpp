@@ -71,6 +71,11 @@ TEST_F(GateOfModules, WhatKeepsAComparisonFromBeginningLosesNothingThatWasJudged
     const LedgerFile of_another_gate(ledger);
     expect_kept(gate("held"), "held", "another gate of this base and change is under way");
   }
+  // As it advises.
+  const ProgramEnd resumed = assay({"gate", "--resume", (folder / "held").string()});
+  EXPECT_EQ(resumed.status, 0) << resumed.output;
+  EXPECT_EQ(read_run(folder / "held").exit_code, 0);
+  EXPECT_THAT(content_of(folder / "held" / "latency.json"), HasSubstr("\"exit_code\": 0"));
   write_text(ledger, "{");
   expect_kept(gate("spoilt"), "spoilt", ledger.filename().string() + ": is no JSON; remove it to begin anew");
 }

@@ -2,8 +2,10 @@
 // Uses the real judge and workers with the modules of bad_modules/.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -268,6 +270,64 @@ TEST_F(Cli, JsonIsOneDocumentOnStdout) {
 TEST_F(Cli, APipeGetsPlainLines) {
   const ProgramEnd end = check("good", kCase);
   EXPECT_THAT(end.output, AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\r")), HasSubstr("pass             " + kCase)));
+}
+
+TEST_F(Cli, ARunNamesTheCommitOfTheTreeThatIsJudged) {
+  const std::string root = tree();
+  const auto named = [&](const std::string& out) {
+    run = (folder / out).string();
+    EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);
+    return read_run(run).commit;
+  };
+  EXPECT_EQ(named("without"), "");
+  const ProgramEnd git = run_program({"sh", "-c",
+                                      "cd " + shell_quoted(root) +
+                                          " && git init -q && git add . && git -c user.name=a -c user.email=a@b "
+                                          "commit -q -m base && git rev-parse HEAD"});
+  ASSERT_EQ(git.status, 0) << git.output;
+  const std::string commit = git.output.substr(0, git.output.size() - 1);
+  EXPECT_EQ(named("clean"), commit);
+  write_text(root + "/ci/policy/new.toml", "");
+  EXPECT_EQ(named("dirty"), commit + "-dirty");
+}
+
+TEST_F(Cli, ATemporaryBaseIsRemovedHoweverTheCommandEnds) {
+  const std::string root = tree(), tmp = (folder / "tmp").string();
+  const ProgramEnd committed = run_program({"sh", "-c",
+                                            "cd " + shell_quoted(root) +
+                                                " && git init -q && git add . && git -c user.name=a -c "
+                                                "user.email=a@b commit -q -m base && command -v git"});
+  ASSERT_EQ(committed.status, 0) << committed.output;
+  fs::create_directories(tmp);
+  const std::map<std::string, std::string> variables{{"TMPDIR", tmp}, {"CI", ""}};
+  const std::vector<std::string> given{"--root", root, "--base", "HEAD", "--module"};
+  const auto against_base = [&](std::vector<std::string> asked, const std::string& of, const std::string& path) {
+    asked.insert(asked.begin(), kAssay);
+    asked.insert(asked.end(), given.begin(), given.end());
+    asked.push_back(module(of));
+    std::map<std::string, std::string> with = variables;
+    with["PATH"] = path;
+    const ProgramEnd end = run_program(asked, with);
+    EXPECT_TRUE(fs::is_empty(tmp)) << end.output;
+    return end.status;
+  };
+  const std::string path = std::getenv("PATH");
+  EXPECT_EQ(against_base({"repro", kCase}, "good", path), 0);
+  EXPECT_EQ(against_base({"repro", "reduce/bad:kind=max"}, "good", path), 4);
+  EXPECT_EQ(against_base({"repro", "reduce/bad:kind=sum,n=7,dtype=f32"}, "good", path), 0) << "which is refused";
+  EXPECT_EQ(against_base({"repro", kCase}, "segfault", path), 1);
+  // Stopped while git reads the base.
+  write_text(folder / "bin" / "git", "#!/bin/sh\n" + committed.output.substr(0, committed.output.find('\n')) +
+                                         " \"$@\" || exit\ncase \"$*\" in *archive*) kill -TERM $PPID ;; esac\n");
+  fs::permissions(folder / "bin" / "git", fs::perms::owner_all);
+  EXPECT_EQ(against_base({"repro", kCase}, "good", (folder / "bin").string() + ":" + path), 128 + SIGTERM);
+  EXPECT_EQ(against_base({"env", "verify"}, "good", (folder / "bin").string() + ":" + path), 3);
+  // Of what it prints nobody reads a line.
+  const std::string unread = shell_quoted(kAssay) + " shrink " + shell_quoted(kCase) + " --seconds 5 --root " +
+                             shell_quoted(root) + " --base HEAD --module " + shell_quoted(module("segfault"));
+  const ProgramEnd end = run_program({"sh", "-c", "{ " + unread + "; echo $? >&2; } | true"}, variables);
+  EXPECT_EQ(end.output, std::to_string(128 + SIGPIPE) + "\n");
+  EXPECT_TRUE(fs::is_empty(tmp));
 }
 
 TEST_F(Cli, WithoutOutTheLatestRunIsPointedTo) {

@@ -75,7 +75,9 @@ TEST_F(ComparisonStartTest, OneThatWasKilledBeforeItWasCountedIsCountedWhenItGoe
 TEST_F(ComparisonStartTest, OneGateAtATimeHoldsTheLedger) {
   {
     const LedgerFile held(ledger);
-    EXPECT_THAT(message_of([&] { start(); }), HasSubstr("ledger.json: another gate of this base and change is under"));
+    EXPECT_THAT(message_of([&] { start(); }),
+                AllOf(HasSubstr("ledger.json: another gate of this base and change is under way"),
+                      HasSubstr("when it has ended, continue this run with --resume")));
     EXPECT_FALSE(fs::exists(run.path / "comparison.json")) << "and nothing has begun";
     EXPECT_NO_THROW(LedgerFile(runs.path / "of-another-pair.json"));
     EXPECT_NO_THROW(LedgerFile{fs::path()});

@@ -35,10 +35,12 @@ TEST_F(Fuzz, FindsAFaultThatNoListedCaseShowsAndStoresIt) {
   const OpRegistry ops = make_op_registry();
   for (const Case& c : ops.named("reduce").cases(Tier::nightly)) ASSERT_FALSE(past_an_edge(c)) << c.id();
 
-  const ProgramEnd end = fuzz("wrong_past_an_edge", "200cases", {"--seed", "17"});
+  const std::string root = tree();
+  const ProgramEnd end = fuzz("wrong_past_an_edge", "200cases", {"--seed", "17", "--root", root});
   EXPECT_EQ(end.status, 1) << end.output;
-  EXPECT_THAT(end.output, AllOf(HasSubstr("fuzz: seed 17, for 200cases\n"), HasSubstr("200 cases drawn"),
-                                HasSubstr("found, in "), HasSubstr(" golden update --run '" + run + "'")));
+  EXPECT_THAT(end.output,
+              AllOf(HasSubstr("fuzz: seed 17, for 200cases\n"), HasSubstr("200 cases drawn"), HasSubstr("found, in "),
+                    HasSubstr(" golden update --run '" + run + "' --root " + root + "\n")));
   for (const Record& record : read_records(run)) {
     const Case c = ops.parse_case(record.kernel_id);
     const bool may_show = past_an_edge(c) && c.integer("outer") > 0;
@@ -47,7 +49,6 @@ TEST_F(Fuzz, FindsAFaultThatNoListedCaseShowsAndStoresIt) {
   }
 
   // By nobody but a person.
-  const std::string root = tree();
   fs::remove_all(root + "/golden/cases");
   const std::vector<std::string> update{"golden", "update", "--run", run, "--root", root};
   std::vector<std::string> in_ci{kAssay};

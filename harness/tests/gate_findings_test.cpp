@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "core/error.h"
@@ -390,6 +391,62 @@ TEST_F(Trees, EditsToWhatJudgesAreFindings) {
                                  "golden: golden/truth/new.txt is new", "golden: golden/truth/softmax.txt is removed"));
 }
 
+// What a reader of paths goes through is no less than a file.
+TEST_F(Trees, LinksAreFindingsByWhereTheyLeadAndNotFollowedOutOfTheTree) {
+  write("elsewhere/secret.txt", "of this machine\n");
+  write("base/kernels/notes.txt", "1\n");
+  write("base/golden/truth/gemm.txt", "1\n");
+  write("base/ci/gate", "1\n");
+  const auto link = [&](const fs::path& target, const fs::path& at) {
+    fs::create_directories((folder / at).parent_path());
+    fs::create_symlink(target, folder / at);
+  };
+  link("gemm.txt", "base/golden/truth/same.txt");
+  link("../kernels", "base/golden/kept");
+  link("../../kernels/notes.txt", "base/golden/truth/notes.txt");
+  link(folder / "elsewhere/secret.txt", "base/golden/truth/outside.txt");
+  fs::copy(folder / "base", folder / "change", fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  const auto lines = [&] {
+    std::vector<std::string> all;
+    for (const Finding& finding : edited_files(folder / "base", folder / "change")) {
+      all.push_back(finding.kind + ": " + finding.text);
+    }
+    return all;
+  };
+  EXPECT_THAT(lines(), IsEmpty());
+  const std::string outside = (folder / "elsewhere").string();
+  link(outside, "change/golden/observed/avx2");
+  link("nowhere", "change/ci/policy/policy.toml");
+  link("loop", "change/ci/loop");
+  fs::remove(folder / "change/golden/kept");
+  link("../harness", "change/golden/kept");
+  fs::remove(folder / "change/golden/truth/gemm.txt");
+  link(folder / "elsewhere/secret.txt", "change/golden/truth/gemm.txt");
+  write("change/kernels/notes.txt", "2\n");
+  write("elsewhere/secret.txt", "another\n");
+  EXPECT_THAT(lines(),
+              ElementsAre("policy: ci/policy/policy.toml, a link to nowhere, is new",
+                          "golden: golden/kept, a link to ../harness, is edited: 1 line added, 1 removed",
+                          "golden: golden/observed/avx2, a link to " + outside + ", is new",
+                          "golden: golden/truth/gemm.txt, a link to " + outside +
+                              "/secret.txt, is edited: 1 line added, 1 removed",
+                          "golden: golden/truth/notes.txt, a link to ../../kernels/notes.txt, is edited: 1 line "
+                          "added, 1 removed",
+                          "golden: golden/truth/same.txt, a link to gemm.txt, is edited: 0 lines added, 1 removed",
+                          "ci: ci/loop, a link to loop, which CI runs, is new"));
+}
+
+TEST_F(Trees, AFolderOfWhatJudgesThatBecomesALinkIsOne) {
+  write("base/ci/policy/policy.toml", "1\n");
+  write("elsewhere/policy/policy.toml", "2\n");
+  fs::create_directories(folder / "change");
+  fs::create_symlink("../elsewhere", folder / "change/ci");
+  std::vector<std::string> lines;
+  for (const Finding& finding : edited_files(folder / "base", folder / "change")) lines.push_back(finding.text);
+  EXPECT_THAT(lines,
+              ElementsAre("ci/policy/policy.toml is removed", "ci, a link to ../elsewhere, which CI runs, is new"));
+}
+
 TEST_F(Trees, OfAnEditAFewLinesAreToldWhateverTheyHold) {
   write("base/ci/policy/policy.toml", "margin = 0.02\n");
   write("change/ci/policy/policy.toml", std::string(100, 'x') + "\n\x1b[31m\xff\n\n1\n2\n");
@@ -469,6 +526,43 @@ TEST_F(Trees, BaseRefReadsTheCommittedTreeAndLeavesNothing) {
   EXPECT_EQ(policy_of("./base"), "the change's own");
   EXPECT_EQ(policy_of("refs/heads/base"), "committed");
   fs::current_path(here);
+}
+
+TEST_F(Trees, ACheckoutIsNamedByItsCommitAndByWhatDiffersFromIt) {
+  const std::string repository = (folder / "repo").string();
+  const auto git = [&](std::vector<std::string> arguments) {
+    std::vector<std::string> command{"git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@example.org"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const ProgramEnd end = run_program(command);
+    EXPECT_EQ(end.status, 0) << end.output;
+    return end.output;
+  };
+  write("repo/.gitignore", "/build/\n");
+  write("repo/kernels/simd.cpp", "committed");
+  EXPECT_EQ(commit_of(folder / "repo"), "") << "no checkout";
+  EXPECT_EQ(commit_of(folder / "nowhere"), "");
+  git({"init", "-q"});
+  EXPECT_EQ(commit_of(folder / "repo"), "") << "nothing is committed";
+  git({"add", "."});
+  git({"commit", "-q", "-m", "base"});
+  std::string commit = git({"rev-parse", "HEAD"});
+  commit.pop_back();
+  EXPECT_EQ(commit.size(), 40u);
+  EXPECT_EQ(commit_of(folder / "repo"), commit);
+  EXPECT_EQ(commit_of(folder / "repo" / "kernels"), "") << "another tree, somewhere in a checkout";
+  write("repo/build/simd.o", "ignored");
+  EXPECT_EQ(commit_of(folder / "repo"), commit);
+  write("repo/kernels/new.cpp", "new");
+  EXPECT_EQ(commit_of(folder / "repo"), commit + "-dirty");
+  fs::remove(folder / "repo/kernels/new.cpp");
+  write("repo/kernels/simd.cpp", "edited");
+  EXPECT_EQ(commit_of(folder / "repo"), commit + "-dirty");
+  git({"add", "."});
+  EXPECT_EQ(commit_of(folder / "repo"), commit + "-dirty") << "staged";
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", folder.c_str(), 1);
+  EXPECT_EQ(commit_of(folder / "repo"), "") << "there is no git";
+  ::setenv("PATH", path.c_str(), 1);
 }
 
 TEST(Program, QuotedTextComesBackFromTheShell) {

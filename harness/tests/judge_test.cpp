@@ -193,6 +193,22 @@ TEST(Judge, AFailureOfACaseBesideTheRecordsNamesThatCase) {
   EXPECT_EQ(of_case("drop_last"), "");
 }
 
+TEST(Judge, APlansArithmeticThatMayErrMoreThanTheKernelsIsTold) {
+  JudgeClient judge(settings());
+  const auto told = [&](const char* module) {
+    const Record record = bad::check(judge, module, kNormal);
+    EXPECT_EQ(record.verdict, Verdict::pass) << details(record);
+    for (const CheckResult& result : record.checks) {
+      if (result.check == "contract") return result.detail;
+    }
+    return std::string("no such check");
+  };
+  EXPECT_EQ(told("plan_looser"),
+            "this plan's contract may allow more error than the kernel's: depth: was n/32 + 8, now unknown; "
+            "flushes_subnormals: was 0, now 1");
+  EXPECT_EQ(told("good"), "");
+}
+
 TEST(Checks, EachFailsForSomeModule) {
   for (const CheckRow& check : check_table()) {
     const auto elsewhere = std::count_if(std::begin(kFailsElsewhere), std::end(kFailsElsewhere),

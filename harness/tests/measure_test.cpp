@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "measure/environment.h"
 #include "measure/flush.h"
+#include "measure/gpu.h"
 #include "measure/samples_file.h"
 #include "measure/summary.h"
 #include "scratch.h"
@@ -224,6 +225,35 @@ TEST(SamplesFile, ComesBackInOrder) {
   EXPECT_FALSE(fs::exists(file.string() + ".part"));
   EXPECT_THAT(message_of([&] { write_samples("/proc/none/a.bin", "op/k:m=1", "warm", some_samples()); }),
               HasSubstr("cannot write /proc/none/a.bin"));
+}
+
+TEST(Gpus, AreThoseThatCudaShowsOfAList) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(listed_gpus("1,0"), (Names{"1", "0"}));
+  EXPECT_EQ(listed_gpus("GPU-8932f937, MIG-5a1b"), (Names{"GPU-8932f937", "MIG-5a1b"}));
+  EXPECT_EQ(listed_gpus("2,-1,3"), Names{"2"}) << "what follows an entry that names none is not visible";
+  EXPECT_EQ(listed_gpus("2,,3"), Names{"2"});
+  EXPECT_EQ(listed_gpus("-1"), Names{});
+  EXPECT_EQ(listed_gpus(""), Names{});
+}
+
+TEST(Gpus, AreSharedEvenlyByJobs) {
+  const auto shares = [](const std::vector<std::string>& gpus, int jobs) {
+    std::map<std::string, int> counts;
+    for (int job = 0; job < jobs; ++job) {
+      for (const auto& [name, gpu] : gpu_of_job(gpus, job, jobs)) {
+        EXPECT_EQ(name, "CUDA_VISIBLE_DEVICES");
+        ++counts[gpu];
+      }
+    }
+    return counts;
+  };
+  using Counts = std::map<std::string, int>;
+  EXPECT_EQ(shares({"a", "b", "c"}, 2), (Counts{{"a", 1}, {"b", 1}}));
+  EXPECT_EQ(shares({"a", "b", "c"}, 8), (Counts{{"a", 3}, {"b", 3}, {"c", 2}}));
+  EXPECT_EQ(shares({"a", "b"}, 1), Counts{}) << "one job sees all, as without jobs";
+  EXPECT_EQ(shares({"a"}, 4), Counts{});
+  EXPECT_EQ(shares({}, 4), Counts{});
 }
 
 TEST(SamplesFile, HoldsAGpusClockOfEachSample) {

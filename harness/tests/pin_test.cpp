@@ -351,6 +351,25 @@ TEST(TwoRuns, ChangesOfTheirEnvironmentsAreSaid) {
   EXPECT_THAT(environment_changes(before, now), Not(IsEmpty()));
 }
 
+// The runs of a selftest are spread over the GPUs of a machine.
+TEST(TwoRuns, OnTwoGpusOfOneKindAreOfOneEnvironment) {
+  assay::Run before = run_of(as_pinned(sample_pin()));
+  before.asked.device = "cuda";
+  before.environment["gpu.model"] = "NVIDIA H200";
+  before.environment["gpu.driver"] = "580.159";
+  before.environment["gpu.vbios"] = "96.00";
+  before.environment["gpu.uuid"] = "GPU-0";
+  assay::Run now = before;
+  now.environment["gpu.uuid"] = "GPU-1";
+  EXPECT_THAT(environment_changes(before, now), IsEmpty());
+  for (const char* fact : {"gpu.model", "gpu.driver", "gpu.vbios"}) {
+    assay::Run other = now;
+    other.environment[fact] = "other";
+    EXPECT_THAT(environment_changes(before, other),
+                ElementsAre(std::string(fact) + ": " + before.environment[fact] + " before, other now"));
+  }
+}
+
 class Late : public ::testing::Test {
  protected:
   Late() {

@@ -36,5 +36,25 @@ TEST(PlanContract, MayForbidWhatTheKernelsAllows) {
   EXPECT_EQ(taken_back(kernel, {.promises = ASSAY_SAME_RUN}), "");
 }
 
+TEST(PlanContract, SaysWhereItsArithmeticMayErrMore) {
+  const Contract kernel{.promises = ASSAY_SAME_RUN,
+                        .arithmetic = {.accumulator = ASSAY_ACC_F32, .depth_divisor = 32, .depth_constant = 8}};
+  const auto told = [&](const auto& change) {
+    Contract plan = kernel;
+    change(plan);
+    return looser_arithmetic(kernel, plan);
+  };
+  EXPECT_EQ(told([](Contract&) {}), "");
+  EXPECT_EQ(told([](Contract& plan) { plan.arithmetic.accumulator = ASSAY_ACC_F64; }), "");
+  EXPECT_EQ(told([](Contract& plan) { plan.arithmetic.depth_constant = 4; }), "");
+  EXPECT_EQ(told([](Contract& plan) { plan.promises = 0; }), "") << "which is taken_back()'s";
+  EXPECT_EQ(told([](Contract& plan) {
+              plan.arithmetic.accumulator = ASSAY_ACC_F16;
+              plan.arithmetic.depth_divisor = 0;
+            }),
+            "this plan's contract may allow more error than the kernel's: accumulator: was f32, now f16; depth: was "
+            "n/32 + 8, now unknown");
+}
+
 }  // namespace
 }  // namespace assay

@@ -325,6 +325,10 @@ TEST(RunJson, ComesBackEqualAndCarriesTheTables) {
   nlohmann::json older = to_json(run);
   older.erase("judged_by");
   EXPECT_TRUE(run_from_json(older).judged_by.empty());
+  EXPECT_EQ(back.commit, run.commit);
+  older.erase("commit");
+  EXPECT_EQ(run_from_json(older).commit, "");
+  EXPECT_FALSE(to_json(run_from_json(older)).contains("commit")) << "what is not known is not said";
   run.exit_code = 1;
   EXPECT_EQ(run_from_json(parse_json(text_of(run))).exit_code, 1);
   const nlohmann::json tables = to_json(run)["tables"];
@@ -334,6 +338,9 @@ TEST(RunJson, ComesBackEqualAndCarriesTheTables) {
   nlohmann::json bad = to_json(run);
   bad["kernels"][0]["contract"]["arithmetic"]["split_k"] = "one";
   EXPECT_THAT(message_of([&] { run_from_json(bad); }), HasSubstr("kernels[0].contract.arithmetic.split_k"));
+  bad = to_json(run);
+  bad["commit"] = 5;
+  EXPECT_EQ(message_of([&] { run_from_json(bad); }), "commit: not a string");
   bad = to_json(run);
   bad["pin"]["state"] = "pined";
   EXPECT_THAT(message_of([&] { run_from_json(bad); }), HasSubstr("pin.state: 'pined' is not one of pinned,"));

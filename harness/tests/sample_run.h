@@ -25,6 +25,7 @@ inline Record whole_record(const std::string& id) {
 
 inline Run sample_run() {
   Run run{.asked = {"gate", "smoke", "gemm/*", "1/2", {"assay", "gate"}, false, "cpu", true},
+          .commit = "0123456789abcdef0123456789abcdef01234567-dirty",
           .started = utc_now(),
           .finished = "",
           .planned = 3,

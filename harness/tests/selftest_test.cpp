@@ -1,10 +1,12 @@
-// selftest with modules of bad_modules/ for seeded faults: what it says, its exit code, and that it goes on.
+// selftest with modules of bad_modules/ for seeded faults: what it says, its exit code, and that it goes on; and with a
+// stand-in for `assay check`, which GPU each of its runs is given.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli_fixture.h"
 #include "record/json.h"
@@ -13,7 +15,10 @@
 namespace assay {
 namespace {
 
+using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Selftest : public Cli {
  protected:
@@ -218,6 +223,64 @@ TEST_F(Selftest, FaultsOfAnotherTargetAreOneLineAndExit4) {
   const ProgramEnd end = selftest({"--device", "cuda"});
   EXPECT_EQ(end.status, 4);
   EXPECT_THAT(end.output, HasSubstr("has no fault of target cuda; harness/tests/mutants/build.py makes them"));
+}
+
+// Beside a copy of assay lies a program of its name, which notes what it is given in the folder of the run it is asked
+// for, and judges nothing.
+class SelftestOnGpus : public Selftest {
+ protected:
+  SelftestOnGpus() {
+    seed({"last_unwritten", "with_workspace", "abi_off"});
+    std::ifstream in(folder / "faults" / "faults.json");
+    nlohmann::json list = nlohmann::json::parse(in);
+    for (nlohmann::json& fault : list["faults"]) fault["target"] = "cuda";
+    std::ofstream(folder / "faults" / "faults.json") << list;
+    for (const char* name : {"assay-judge", "assay-worker"}) write_text(folder / "bin" / name, "");
+    fs::copy_file(kAssay, folder / "bin" / "copy");
+    write_text(
+        folder / "bin" / "assay",
+        "#!/bin/sh\nasked=\"$*\"\nwhile [ \"$1\" != --out ]; do shift; done\nmkdir -p \"$2\"\n"
+        "printf %s \"${CUDA_VISIBLE_DEVICES-none}\" > \"$2/gpu\"\nprintf %s \"$asked\" > \"$2/asked\"\nsleep 0.5\n");
+    fs::permissions(folder / "bin" / "assay", fs::perms::owner_all);
+  }
+
+  // What stands in the file `what` of each of the four runs.
+  std::multiset<std::string> told(const std::string& what, const std::vector<std::string>& variables,
+                                  const std::vector<std::string>& more) const {
+    std::vector<std::string> command{"env", "-u", "CUDA_VISIBLE_DEVICES"};
+    command.insert(command.end(), variables.begin(), variables.end());
+    command.insert(command.end(), {(folder / "bin" / "copy").string(), "selftest", "--device", "cuda", "--tier",
+                                   "smoke", "--innocent", "0", "--faults", (folder / "faults").string(), "--out", run});
+    command.insert(command.end(), more.begin(), more.end());
+    EXPECT_THAT(run_program(command).output, HasSubstr("Not judged:\n"));
+    std::multiset<std::string> all;
+    for (const char* module : {"last_unwritten", "with_workspace", "abi_off", "good"}) {
+      all.insert(content_of(fs::path(run) / (std::string("smoke-") + module) / what));
+    }
+    return all;
+  }
+  static std::set<std::string> different(const std::multiset<std::string>& all) { return {all.begin(), all.end()}; }
+};
+
+TEST_F(SelftestOnGpus, EachJobHasOneOfThoseThatAreVisible) {
+  const std::vector<std::string> two{"CUDA_VISIBLE_DEVICES=GPU-a,3"};
+  EXPECT_THAT(different(told("gpu", two, {"--jobs", "2"})), ElementsAre("3", "GPU-a"));
+  EXPECT_THAT(different(told("gpu", two, {"--jobs", "4"})), ElementsAre("3", "GPU-a"));
+  EXPECT_THAT(told("gpu", two, {}), Each("GPU-a,3")) << "one job has all";
+  EXPECT_THAT(told("gpu", {"CUDA_VISIBLE_DEVICES=3"}, {"--jobs", "2"}), Each("3"));
+  EXPECT_THAT(told("gpu", {"CUDA_VISIBLE_DEVICES="}, {"--jobs", "2"}), Each(""));
+}
+
+TEST_F(SelftestOnGpus, WhereNobodySaysThoseThereAreAreAsked) {
+  const std::vector<std::string> fake{std::string("LD_LIBRARY_PATH=") + ASSAY_FAKE_NVML};
+  EXPECT_THAT(different(told("gpu", fake, {"--jobs", "3"})), ElementsAre("GPU-0", "MIG-1", "MIG-2"));
+  EXPECT_THAT(told("gpu", fake, {}), Each("none"));
+}
+
+TEST_F(SelftestOnGpus, NoJobIsBesideOthersWhereEachHasItsOwn) {
+  const std::vector<std::string> two{"CUDA_VISIBLE_DEVICES=0,1"};
+  EXPECT_THAT(told("asked", two, {"--jobs", "2"}), Each(Not(HasSubstr("--beside-others"))));
+  EXPECT_THAT(told("asked", two, {"--jobs", "3"}), Each(HasSubstr("--beside-others")));
 }
 
 TEST_F(Selftest, OtherSeedsAreOtherInputsAndOtherIds) {

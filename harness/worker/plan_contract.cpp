@@ -1,5 +1,7 @@
 #include "worker/plan_contract.h"
 
+#include "core/contract_change.h"
+
 namespace assay {
 
 std::string plan_contract_violation(const Op& op, const Contract& kernel, const Contract& plan) {
@@ -9,6 +11,14 @@ std::string plan_contract_violation(const Op& op, const Contract& kernel, const 
   }
   const std::string why = op.cap_violation(plan);
   return why.empty() ? "" : begin + "is not allowed by the op: " + why;
+}
+
+std::string looser_arithmetic(const Contract& kernel, const Contract& plan) {
+  Contract with_arithmetic = kernel;
+  with_arithmetic.arithmetic = plan.arithmetic;
+  std::string looser;
+  for (const std::string& line : weakened(kernel, with_arithmetic)) looser += (looser.empty() ? "" : "; ") + line;
+  return looser.empty() ? "" : std::string(kPlansContract) + "may allow more error than the kernel's: " + looser;
 }
 
 std::string taken_back(const Contract& kernel, const Contract& plan) {

@@ -5,6 +5,7 @@
 
 #include "check/accuracy.h"
 #include "core/error.h"
+#include "worker/plan_contract.h"
 #include "worker/verified_product.h"
 
 namespace assay {
@@ -60,7 +61,8 @@ std::optional<Trial> Steps::accepted() {
     return std::nullopt;
   }
   if (!not_claimed.empty()) return refused("accepts what it does not claim: " + not_claimed);
-  sheet_.set("contract", Outcome::pass);
+  const bool is_dispatched = trial.selection().contains("chosen");  // its plan's contract is its choice's
+  sheet_.set("contract", Outcome::pass, is_dispatched ? "" : looser_arithmetic(kernel_.contract, trial.contract()));
   note_selection(trial);
   return trial;
 }

@@ -121,7 +121,7 @@ def _drawn(history, one, details):
 def _told(history, one, candidate, details):
     runs = [history.runs[one.runs[i]] for i in (candidate.position - 1, candidate.position)]
     modules = [details.get(one.id, {}).get(run.id, "") for run in runs]
-    commits = [_commit(run.commit) for run in runs]
+    before, after = (_commit(run.commit) for run in runs)
     return {
         "change": percent(candidate.relative),
         "slower": candidate.relative > 0,
@@ -129,9 +129,10 @@ def _told(history, one, candidate, details):
         "after": _shown_value(one, candidate.after),
         "p": candidate.p,
         "runs": [run.started for run in runs],
-        "commits": commits,
+        "commits": [before, after],
         "code": "unknown" if "" in modules else "the same" if modules[0] == modules[1] else "another",
-        "command": f"assay gate --base {commits[0] or 'REF'}",
+        # Of a tree that differed from its commit there is no name.
+        "command": f"assay gate --base {'REF' if before.endswith('-dirty') else before or 'REF'}",
     }
 
 
@@ -152,8 +153,8 @@ def _fact(facts, name):
 
 
 def _commit(text):
-    """A name that a shell and git take for a commit, or nothing."""
-    return text if re.fullmatch(r"[0-9a-f]{7,64}", text) else ""
+    """A name that a shell and git take for a commit, perhaps with -dirty behind it, or nothing."""
+    return text if re.fullmatch(r"[0-9a-f]{7,64}(-dirty)?", text) else ""
 
 
 def _day(history, one, position):
