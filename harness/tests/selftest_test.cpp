@@ -11,6 +11,7 @@
 #include "cli_fixture.h"
 #include "record/json.h"
 #include "record/run_folder.h"
+#include "sample_run.h"
 
 namespace assay {
 namespace {
@@ -167,8 +168,10 @@ TEST_F(Selftest, WhatEndedAsAnErrorBesideOthersIsAskedOnceMoreAlone) {
     // What it says alone is what counts, here as if it had passed and failed.
     std::vector<Record> records = read_records(alone);
     records[0].verdict = module == std::string("good") ? Verdict::pass : Verdict::wrong;
-    records[0].checks = {{.check = "accuracy", .outcome = Outcome::fail, .verdict = Verdict::wrong, .detail = "wrong"}};
-    if (module == std::string("good")) records[0].checks[0] = {.check = "accuracy", .outcome = Outcome::pass};
+    records[0].checks = whole_record("").checks;
+    for (CheckResult& result : records[0].checks) {
+      if (result.check == "accuracy" && module != std::string("good")) result.outcome = Outcome::fail;
+    }
     std::ofstream(alone / "records.jsonl") << to_json(records[0]).dump() << "\n";
   }
   EXPECT_FALSE(fs::exists(folder / "run" / "smoke-last_unwritten-alone"));  // another case kills it
