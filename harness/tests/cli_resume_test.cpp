@@ -179,9 +179,8 @@ TEST_F(Cli, ARecordThatContradictsItselfIsNotBelieved) {
 
 // Whatever a kernel does, its record is whole.
 TEST_F(Cli, EveryRecordThatIsWrittenIsRead) {
-  for (const char* name :
-       {"good", "last_unwritten", "segfault", "exit_mid_case", "crash_in_prepare", "refuse_everything", "not_available",
-        "claim_too_much", "nondeterministic"}) {
+  for (const char* name : {"good", "last_unwritten", "segfault", "exit_mid_case", "crash_in_prepare",
+                           "refuse_everything", "not_available", "claim_too_much", "nondeterministic"}) {
     run = (folder / name).string();
     check(name, kCase, {"--filter", "reduce/bad:kind=sum,n=7,dtype=f32"});
     EXPECT_EQ(read_records(run).size(), 2u) << name;
