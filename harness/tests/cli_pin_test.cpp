@@ -66,7 +66,8 @@ class Pins : public Cli {
 TEST_F(Pins, WhatWasPinnedIsVerified) {
   const ProgramEnd none = env("verify");
   EXPECT_EQ(none.status, 3) << none.output;
-  EXPECT_THAT(none.output, AllOf(HasSubstr("unpinned: there is no ci/pins/"), HasSubstr(kAssay + " env pin'")));
+  EXPECT_THAT(none.output,
+              AllOf(HasSubstr("unpinned: there is no ci/pins/"), HasSubstr(kAssay + " env pin --root " + root + "'")));
   EXPECT_EQ(env("verify", {"--unpinned"}).status, 0);
 
   const ProgramEnd written = env("pin");
