@@ -28,7 +28,7 @@ from .latency import COMPARISON, check_comparison
 from .plain import InputError, plain, plain_tree
 
 FILE = "canary.json"
-MINOR = 8  # of the schema: what keys a newer one adds is not known here, and ignored
+MINOR = 9  # of the schema: what keys a newer one adds is not known here, and ignored
 # Verdict -> exit code, the class of its colour and its symbol: the gravest first.
 VERDICTS = {
     "REJECT": (1, "bad", "✗"), "INVALID": (3, "unsure", "⊘"), "HOLD": (2, "unsure", "≈"), "PROMOTE": (0, "good", "✓"),
