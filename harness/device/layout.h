@@ -31,6 +31,11 @@ struct Region {
 // page.
 enum class Place { end, start, barely_aligned };
 
+// What a worker maps regions at. `fresh`: addresses not used before, so that whoever kept an old one meets nothing
+// there. `kept`: those of the last regions, if these lie in the same blocks and it saves time: a GPU's driver takes
+// long to map.
+enum class Addresses { fresh, kept };
+
 // The least slack a region keeps on the side that does not meet a hole, so that no buffer size leaves a side unguarded.
 inline constexpr uint64_t kLeastSlack = 256;
 

@@ -55,7 +55,7 @@ class WorkerDevice {
   // Unmaps all regions and lets go of one block; of one it does not have, nothing.
   virtual void forget(uint64_t block) = 0;
   // Base pointers of the regions, in order; nullptr for one of 0 bytes that is the last (no workspace).
-  virtual std::vector<void*> map(const std::vector<Region>& regions) = 0;
+  virtual std::vector<void*> map(const std::vector<Region>& regions, Addresses addresses = Addresses::fresh) = 0;
   // Empty where an access outside it does not end the process by a signal.
   virtual ReservedRange reserved() const = 0;
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/error.h"
@@ -70,32 +71,15 @@ class CudaWorkerDevice : public WorkerDevice {
     blocks_.erase(found);
   }
 
-  std::vector<void*> map(const std::vector<Region>& regions) override {
+  std::vector<void*> map(const std::vector<Region>& regions, Addresses addresses) override {
     start();
-    unmap();
-    uint64_t needed = kHole;
-    for (const Region& region : regions) needed += region.length + kHole;
-    if (needed > kRange) throw Error("a layout of " + std::to_string(needed) + " bytes exceeds the address range");
-    if (cursor_ + needed > kRange) cursor_ = 0;
+    if (addresses == Addresses::fresh || !lie_where_last(regions)) map_anew(regions);
     std::vector<void*> bases;
-    for (const Region& region : regions) {
-      const auto block = blocks_.find(region.block);
-      if (block == blocks_.end() || block->second.bytes != region.length) {
-        throw Error("a region lies in block " + std::to_string(region.block) + ", never given in that size");
-      }
-      cursor_ += kHole;
-      const CUdeviceptr at = range_ + cursor_;
-      require(driver().map(at, region.length, 0, block->second.handle, 0), "cuMemMap of a region");
-      mapped_.push_back({at, region.length});
-      cuda::give_access(at, region.length);
-      bases.push_back(reinterpret_cast<void*>(at + region.base));
-      cursor_ += region.length;
-    }
+    for (size_t i = 0; i < regions.size(); ++i)
+      bases.push_back(reinterpret_cast<void*>(mapped_[i].at + regions[i].base));
     if (!regions.empty() && regions.back().bytes == 0) bases.back() = nullptr;
-    cursor_ += kHole;
     return bases;
   }
-
   // A fault on a GPU ends no process.
   ReservedRange reserved() const override { return {}; }
 
@@ -156,6 +140,7 @@ class CudaWorkerDevice : public WorkerDevice {
   struct Mapped {
     CUdeviceptr at;
     uint64_t bytes;
+    uint64_t block;
   };
 
   void start() {
@@ -171,6 +156,33 @@ class CudaWorkerDevice : public WorkerDevice {
     void* flag = nullptr;
     require(driver().host_alloc(&flag, sizeof(unsigned), CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
     may_go_ = static_cast<volatile unsigned*>(flag);
+  }
+
+  bool lie_where_last(const std::vector<Region>& regions) const {
+    return std::ranges::equal(regions, mapped_, [](const Region& region, const Mapped& m) {
+      return region.block == m.block && region.length == m.bytes;
+    });
+  }
+
+  void map_anew(const std::vector<Region>& regions) {
+    unmap();
+    uint64_t needed = kHole;
+    for (const Region& region : regions) needed += region.length + kHole;
+    if (needed > kRange) throw Error("a layout of " + std::to_string(needed) + " bytes exceeds the address range");
+    if (cursor_ + needed > kRange) cursor_ = 0;
+    for (const Region& region : regions) {
+      const auto block = blocks_.find(region.block);
+      if (block == blocks_.end() || block->second.bytes != region.length) {
+        throw Error("a region lies in block " + std::to_string(region.block) + ", never given in that size");
+      }
+      cursor_ += kHole;
+      const CUdeviceptr at = range_ + cursor_;
+      require(driver().map(at, region.length, 0, block->second.handle, 0), "cuMemMap of a region");
+      mapped_.push_back({at, region.length, region.block});
+      cuda::give_access(at, region.length);
+      cursor_ += region.length;
+    }
+    cursor_ += kHole;
   }
 
   void unmap() {

@@ -50,7 +50,7 @@ void HostWorkerDevice::unmap() {
   mapped_from_ = cursor_;
 }
 
-std::vector<void*> HostWorkerDevice::map(const std::vector<Region>& regions) {
+std::vector<void*> HostWorkerDevice::map(const std::vector<Region>& regions, Addresses) {
   unmap();
   uint64_t needed = kHole;
   for (const Region& region : regions) needed += region.length + kHole;

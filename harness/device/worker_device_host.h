@@ -17,7 +17,7 @@ class HostWorkerDevice : public WorkerDevice {
   assay_device id() const override { return {1, 0}; }
   void take(const Block& block) override;
   void forget(uint64_t block) override;
-  std::vector<void*> map(const std::vector<Region>& regions) override;
+  std::vector<void*> map(const std::vector<Region>& regions, Addresses = Addresses::fresh) override;
   ReservedRange reserved() const override;
   void* stream() override { return nullptr; }
   void wait() override {}

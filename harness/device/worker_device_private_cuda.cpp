@@ -21,7 +21,7 @@ class PrivateCudaWorkerDevice : public WorkerDevice {
     host_.forget(block);
   }
 
-  std::vector<void*> map(const std::vector<Region>& regions) override {
+  std::vector<void*> map(const std::vector<Region>& regions, Addresses) override {
     start();
     give_back();
     const std::vector<void*> hosts = host_.map(regions);

@@ -1,6 +1,7 @@
 #include "gate/canary_policy.h"
 
 #include "gate/policy.h"
+#include "gate/toml_file.h"
 
 namespace assay {
 

@@ -6,9 +6,10 @@
 #include <string>
 
 #include "core/op.h"
-#include "gate/toml_file.h"
 
 namespace assay {
+
+class TomlTable;
 
 struct CanaryPolicy {
   double slower = 0;  // p50, p90 or first call slower by more, with confidence: 0.25 is 25 %

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "gate/toml_file.h"
 #include "measure/signed_rank.h"
 
 namespace assay {

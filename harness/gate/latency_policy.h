@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "gate/toml_file.h"
 #include "measure/block.h"
 
 namespace assay {
+
+class TomlTable;
 
 struct LatencyPolicy {
   double alpha = 0;              // chance that one change that moves nothing is ever called slower, re-runs included

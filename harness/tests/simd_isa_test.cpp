@@ -120,7 +120,7 @@ struct ForcedTarget {
 #ifdef ASSAY_SANITIZED
 constexpr std::array<int64_t, 2> kTargets{HWY_AVX2, HWY_SCALAR};
 #else
-constexpr std::array<int64_t, 4> kTargets{HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_SCALAR};
+constexpr std::array<int64_t, 3> kTargets{HWY_AVX3, HWY_AVX2, HWY_SSE4};
 #endif
 
 class SimdIsa : public ::testing::TestWithParam<std::tuple<const char*, int64_t>> {};

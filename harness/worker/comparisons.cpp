@@ -14,7 +14,7 @@ void Comparisons::vary(const char* check, Subject& subject, const Case& c, const
     refuse("accepts this case, but not " + how + ": " + trial.refusal());
     return;
   }
-  map(trial);
+  map(trial, Addresses::kept);
   fill(trial, seed());
   compare(check, launch(trial, Poison::second), promise, how);
   if (!worth_holding_up(trial)) return;
@@ -64,7 +64,7 @@ std::optional<Trial> Comparisons::beside(const Case& related, std::string& why_n
     refuse("claims " + related.id() + " and refuses it: " + trial.refusal());
     return std::nullopt;
   }
-  map(trial);
+  map(trial, Addresses::kept);
   fill(trial, seed());
   return trial;
 }

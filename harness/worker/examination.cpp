@@ -61,7 +61,7 @@ class Examination : public Comparisons {
     contract_ = trial.contract();
     tensors_ = trial.tensors();
     outputs_ = trial.outputs();
-    map(trial);
+    map(trial, Addresses::fresh);
     if (!base_launches(trial)) return;
     repeats(trial);
     under_load(trial);
@@ -98,7 +98,7 @@ class Examination : public Comparisons {
     const Place other = setting_.place == Place::end ? Place::start : Place::end;
     for (const auto& [place, how] : {std::pair{other, "at other addresses"}, {Place::barely_aligned, kBarelyAligned}}) {
       trial.move(place);
-      map(trial);
+      map(trial, place == other ? Addresses::fresh : Addresses::kept);
       circumstance_ = how;
       compare("same-address", launch(trial, Poison::second), ASSAY_SAME_ALIGNMENT, how);
       circumstance_.clear();
@@ -310,7 +310,7 @@ class Examination : public Comparisons {
   Trial& once_more(uint64_t from) {
     if (!has_memory_) {
       trial_->move(setting_.place);
-      map(*trial_);
+      map(*trial_, Addresses::kept);
       has_memory_ = true;
     }
     fill(*trial_, from);

@@ -129,7 +129,7 @@ class SanitizedLaunch : public Steps {
   // No kernel runs there: that the worker has no memory of its own, as the tool needs it, is not the kernel's failure.
   void map_alone(Trial& trial) {
     try {
-      map(trial);
+      map(trial, Addresses::fresh);
     } catch (const LaunchFailed& failed) {
       throw Error(std::string("the worker's own buffers: ") + failed.what());
     }

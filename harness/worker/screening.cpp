@@ -34,7 +34,7 @@ class Screening : public Steps {
     contract_ = trial.contract();
     tensors_ = trial.tensors();
     outputs_ = trial.outputs();
-    map(trial);
+    map(trial, Addresses::fresh);
     fill(trial, seed());
     const Outputs got = launch(trial, Poison::first);
     std::string why;

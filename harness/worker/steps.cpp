@@ -83,9 +83,9 @@ void Steps::note_selection(const Trial& trial) {
              "instead of " + wanted + ": " + selection["fallback_reason"]);
 }
 
-void Steps::map(Trial& trial) {
+void Steps::map(Trial& trial, Addresses addresses) {
   const Stopwatch watch(sheet_.record, "map");
-  trial.map();
+  trial.map(addresses);
 }
 
 void Steps::fill(Trial& trial, uint64_t from) {

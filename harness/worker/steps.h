@@ -63,7 +63,7 @@ class Steps {
   Trial plan(Subject& subject, const Case& c, const Trial::Setting& setting);
   // The same case and setting in `subject`, while others are at work: a plan of it waits for what is left.
   void begin_planning(Subject& subject) { Trial::begin(subject, *court_.memory, kernel_, op_, case_, setting_); }
-  void map(Trial& trial);
+  void map(Trial& trial, Addresses addresses);
   void fill(Trial& trial, uint64_t from);
   Outputs launch(Trial& trial, Poison poison, Manner manner = Manner::plain, Before before = Before::poison);
   // What the oracle says of it, added to the truth; of a large product of integers what verifies it instead.

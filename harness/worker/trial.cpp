@@ -139,9 +139,10 @@ std::vector<size_t> Trial::outputs() const {
   return found;
 }
 
-void Trial::map() {
+void Trial::map(Addresses addresses) {
   subject_->share(*memory_, layout_.regions);
-  subject_->ask({{"do", "map"}, {"regions", regions_to_json(layout_.regions)}});
+  subject_->ask(
+      {{"do", "map"}, {"regions", regions_to_json(layout_.regions)}, {"fresh", addresses == Addresses::fresh}});
 }
 
 void Trial::fill(uint64_t seed) {

@@ -70,7 +70,7 @@ class Trial {
   void move(Place place);
 
   // Maps the regions in the worker, at addresses not used before. Call after the refusal was empty and again at will.
-  void map();
+  void map(Addresses addresses = Addresses::fresh);
 
   // Fills every tensor the kernel reads from `seed`; others stay poison.
   void fill(uint64_t seed);

@@ -198,7 +198,7 @@ class Worker {
 
   json map(const json& message) {
     regions_ = regions_from_json(message.at("regions"));
-    pointers_ = device().map(regions_);
+    pointers_ = device().map(regions_, message.at("fresh") ? Addresses::fresh : Addresses::kept);
     std::vector<MappedBuffer> buffers;
     for (size_t i = 0; i < regions_.size(); ++i) {
       if (pointers_[i] == nullptr) continue;

@@ -1,9 +1,16 @@
 // A right answer to the op reduce (kind=max, f32) on a GPU, for the bad modules beside this file to deviate from: each
-// does one thing wrong and says in its first line which verdict it has earned. To add one: a file here, a line in
-// ../CMakeLists.txt, a row in ../../cuda_judge_test.cpp or ../../cuda_sanitizer_test.cpp.
+// does one thing wrong and says in its first line which verdict it has earned. To add one: a file here, its name in
+// ../CMakeLists.txt, a row in ../../bad_cuda_rows.h or ../../cuda_sanitizer_test.cpp. They are compiled as one source,
+// each in a namespace of its name, which is BAD there: what a file needs of other headers is included here.
 #pragma once
 
 #include <assay/kernel.h>
+
+#include <cassert>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 namespace bad {
 
@@ -89,9 +96,9 @@ inline constexpr assay_contract kContractWithWorkspace = [] {
         p, static_cast<type_*>(c.workspace()));                                               \
     return assay::last_launch_error();                                                        \
   }
-#define BAD_KERNEL(launch_) ASSAY_KERNEL(reduce, bad, .target = "cuda", .launch = (launch_), .contract = bad::kContract)
-#define BAD_KERNEL_WITH_PLAN(plan_, launch_) \
-  ASSAY_KERNEL(reduce, bad, .target = "cuda", .plan = (plan_), .launch = (launch_), .contract = bad::kContract)
-#define BAD_KERNEL_WITH_WORKSPACE(workspace_, launch_)                                        \
-  ASSAY_KERNEL(reduce, bad, .target = "cuda", .workspace = (workspace_), .launch = (launch_), \
-               .contract = bad::kContractWithWorkspace)
+#define BAD_TABLE_OF(name_, ...) ASSAY_KERNEL(reduce, name_, .target = "cuda", __VA_ARGS__)
+#define BAD_TABLE(...) BAD_TABLE_OF(BAD, __VA_ARGS__)
+#define BAD_KERNEL(launch_) BAD_TABLE(.launch = (launch_), .contract = bad::kContract)
+#define BAD_KERNEL_WITH_PLAN(plan_, launch_) BAD_TABLE(.plan = (plan_), .launch = (launch_), .contract = bad::kContract)
+#define BAD_KERNEL_WITH_WORKSPACE(workspace_, launch_) \
+  BAD_TABLE(.workspace = (workspace_), .launch = (launch_), .contract = bad::kContractWithWorkspace)

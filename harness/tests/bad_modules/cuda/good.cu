@@ -1,7 +1,0 @@
-// pass: nothing is wrong with it.
-#include "base.cuh"
-
-namespace {
-const char* launch(const assay::Call& c) { return bad::launch_right(c); }
-}  // namespace
-BAD_KERNEL(launch)
