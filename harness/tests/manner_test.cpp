@@ -18,7 +18,7 @@ class FakeDevice : public WorkerDevice {
   assay_device id() const override { return {2, 0}; }
   void take(const Block&) override {}
   void forget(uint64_t) override {}
-  std::vector<void*> map(const std::vector<Region>&) override { return {}; }
+  std::vector<void*> map(const std::vector<Region>&, Addresses) override { return {}; }
   ReservedRange reserved() const override { return {}; }
   void* stream() override { return &streams_[0]; }
   void* other_stream() override { return &streams_[1]; }

@@ -1,6 +1,6 @@
 // Which instruction sets the SIMD kernels are compiled for. Include it before any Highway header; every SIMD kernel
-// does, so that they all agree. x86: AVX3 (AVX-512), AVX2, and SSE4, which the flags ask of any processor; more are left
-// out, because each set compiles the kernel once more. Highway chooses at run time; `describe` reports its choice.
+// does, so that they all agree. x86: AVX3 (AVX-512), AVX2, and SSE4, which the flags ask of any processor; more are
+// left out, because each set compiles the kernel once more. Highway chooses at run time; `describe` reports its choice.
 // ASSAY_DISABLED_TARGETS leaves out others: under a sanitizer a set takes minutes to compile, and a seeded fault needs
 // but the one it will run on. Without SSE4 there is code for vectors of one lane instead.
 #ifndef ASSAY_KERNELS_COMMON_TARGETS_H
