@@ -28,7 +28,7 @@ from .latency import COMPARISON, check_comparison
 from .plain import InputError, plain, plain_tree
 
 FILE = "canary.json"
-MINOR = 9  # of the schema: what keys a newer one adds is not known here, and ignored
+MINOR = 10  # of the schema: what keys a newer one adds is not known here, and ignored
 # Verdict -> exit code, the class of its colour and its symbol: the gravest first.
 VERDICTS = {
     "REJECT": (1, "bad", "✗"), "INVALID": (3, "unsure", "⊘"), "HOLD": (2, "unsure", "≈"), "PROMOTE": (0, "good", "✓"),
@@ -104,8 +104,10 @@ _SIDE = object_of(
             }
         ),
         "loaded": list_of(object_of(dict.fromkeys(("path", "version", "build_id"), text))),
+        "tells": list_of(text),
         "repro": text,
-    }
+    },
+    tells=[],
 )
 _ERRORS = object_of(dict.fromkeys(("worst", "typical"), _error))
 _KERNEL = object_of(

@@ -46,7 +46,8 @@ def side(version, build, **changes):
         "files": files, "packages": [{"name": f"deb libopenblas0 {version}", "sha256": "5e" * 32}],
     }  # fmt: skip
     loaded = [{key: one[key] for key in ("path", "version", "build_id")} for one in files]
-    return {"set": value | changes, "loaded": loaded, "repro": f"build/bin/assay repro ID --library openblas={version}"}
+    repro = f"build/bin/assay repro ID --library openblas={version}"
+    return {"set": value | changes, "loaded": loaded, "tells": [], "repro": repro}
 
 
 def pair(metric="p50", outcome="pass", estimate=0.0, width=0.01, blocks=4):

@@ -98,10 +98,10 @@ def objects_of(part, name="canary"):
             yield from objects_of(one, f"{name}.{key}")
 
 
-def test_every_field_is_asked_for_but_the_lines_that_replay_a_reason():
+def test_every_field_is_asked_for_but_lines_that_replay_a_reason_and_what_older_ones_lack():
     objects = {name: (fields, required) for name, fields, required in objects_of(SCHEMA)}
     optional = {name: fields - required for name, (fields, required) in objects.items() if fields != required}
-    assert optional == {"canary.$defs.reason": {"repro"}}
+    assert optional == {"canary.$defs.reason": {"repro"}, "canary.$defs.side": {"tells"}}
     written = json.loads((WRITTEN / "canary.json").read_text("utf-8"))
     assert objects["canary"][0] == set(written) == set(full_canary())
 
@@ -334,8 +334,22 @@ def test_a_first_call_that_no_clock_saw_is_not_known(tmp_path):
     assert "+0.0 % -1.0 % to +1.0 % not known" in said(page_of(tmp_path))
 
 
+def test_a_folder_is_shown_with_the_version_that_the_library_tells(tmp_path):
+    told = full_canary()
+    told["pin"]["tells"] = ["0.3.21"]
+    told["candidate"]["tells"] = ["0.3.29", "0.3.30"]
+    told["candidate"]["set"]["version"] = "/opt/new/lib"
+    page = page_of(write_canary(tmp_path, told))
+    title = f"openblas {told['pin']['set']['version']} → /opt/new/lib (tells 0.3.29, 0.3.30)"
+    assert title in said(page)
+    assert f"<title>REJECT: {title}" in page
+    del told["candidate"]["tells"]  # as earlier canaries lack it
+    assert f"{told['pin']['set']['version']} → /opt/new/lib ✗" in said(page_of(write_canary(tmp_path, told)))
+
+
 def test_hostile_text_stays_text(tmp_path):
     told = full_canary(library=HOSTILE)
+    told["pin"]["tells"] = told["candidate"]["tells"] = [HOSTILE]
     for one in told["reasons"]:
         one["text"] = one["what"] = one["kernel"] = HOSTILE
     told["candidate"]["set"]["version"] = told["candidate"]["repro"] = HOSTILE

@@ -56,13 +56,13 @@ GuardReport check_guards(const TensorSpec& spec, const std::byte* region, size_t
   const auto origin = static_cast<int64_t>(element_at);
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
   Guard guard(spec.dtype, region, origin, poison);
-  const std::vector<Run> runs = runs_by_address(spec);
+  const std::vector<AdjacentElements> runs = runs_by_address(spec);
   if (runs.empty()) {
     guard.report.before = guard.expect(0, length, GuardReport::Where::before);
     return guard.report;
   }
   int64_t at = 0;
-  for (const Run& run : runs) {
+  for (const AdjacentElements& run : runs) {
     const int64_t begin = origin + run.offset * size;
     const int64_t end = begin + run.count * size;
     if (begin < 0 || end > length) {

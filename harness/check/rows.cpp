@@ -4,8 +4,8 @@
 
 namespace assay {
 
-std::vector<Run> runs_by_address(const TensorSpec& tensor) {
-  std::vector<Run> runs;
+std::vector<AdjacentElements> runs_by_address(const TensorSpec& tensor) {
+  std::vector<AdjacentElements> runs;
   const auto add = [&runs](int64_t offset, int64_t count) {
     if (!runs.empty() && runs.back().offset + runs.back().count == offset) {
       runs.back().count += count;
@@ -20,7 +20,7 @@ std::vector<Run> runs_by_address(const TensorSpec& tensor) {
       for (int64_t i = 0; i < row.count; ++i) add(row.offset + i * row.stride, 1);
     }
   });
-  const auto before = [](const Run& a, const Run& b) { return a.offset < b.offset; };
+  const auto before = [](const AdjacentElements& a, const AdjacentElements& b) { return a.offset < b.offset; };
   if (!std::is_sorted(runs.begin(), runs.end(), before)) std::sort(runs.begin(), runs.end(), before);
   return runs;
 }

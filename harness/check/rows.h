@@ -47,10 +47,10 @@ void for_each_row(const TensorSpec& tensor, Visit&& visit) {
 
 // The rows of a tensor in the order of their addresses, as (first, count) runs of adjacent elements: overlapping and
 // permuted strides included.
-struct Run {
+struct AdjacentElements {
   int64_t offset = 0;
   int64_t count = 0;
 };
-std::vector<Run> runs_by_address(const TensorSpec& tensor);
+std::vector<AdjacentElements> runs_by_address(const TensorSpec& tensor);
 
 }  // namespace assay

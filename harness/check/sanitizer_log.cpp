@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <vector>
 
 #include "core/error.h"
+#include "core/number_text.h"
 #include "record/json_text.h"
 #include "record/verdict.h"
 
@@ -72,9 +72,8 @@ std::optional<int64_t> count_after(std::string_view& line, std::string_view labe
   for (; i < rest.size() && (rest[i] == ',' || (rest[i] >= '0' && rest[i] <= '9')); ++i) {
     if (rest[i] != ',') digits += rest[i];
   }
-  int64_t count = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  const std::optional<int64_t> count = number_of<int64_t>(digits);
+  if (!count) return std::nullopt;
   rest.remove_prefix(i);
   if (!rest.starts_with(unit)) return std::nullopt;
   line = rest;

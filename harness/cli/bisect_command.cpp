@@ -171,12 +171,12 @@ int find_first(const Options& options, const std::vector<LibraryVersion>& versio
                   canaries.folder_of(versions.back()).string());
   }
   const Bisection found = bisect(versions, [&](const LibraryVersion& version) {
-    if (version.version == versions.front().version) return Judged::good;  // it is what all are held against
+    if (version.version == versions.front().version) return Goodness::good;  // it is what all are held against
     const int code = canaries.judge(version);
     fmt::print("  {:<28} {}\n", text_of(version), word_of_code(code));
     std::fflush(stdout);
-    if (code == kReject || (code == sought && code != kPromote)) return Judged::bad;
-    return code == kPromote || (code == kHold && sought == kReject) ? Judged::good : Judged::unknown;
+    if (code == kReject || (code == sought && code != kPromote)) return Goodness::bad;
+    return code == kPromote || (code == kHold && sought == kReject) ? Goodness::good : Goodness::unknown;
   });
   if (!found.first_bad) {
     fmt::print("nothing to find: the canary of {} against {} says {}\n", text_of(versions.back()),

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <future>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/resume.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "gate/canary_latency.h"
 #include "gate/canary_report.h"
@@ -126,10 +126,7 @@ class CanaryRun {
   // Writes canary.json.
   CanaryResult conclude() {
     const CanaryResult result = judge_canary(evidence_, *setting_.policy.canary);
-    const bool are_sides = sides_.size() == 2;
-    const CanaryArm before = are_sides ? pin().arm(evidence_.pin.records) : CanaryArm{"pin", sets_.pin, {}, {}};
-    const CanaryArm now =
-        are_sides ? candidate().arm(evidence_.candidate.records) : CanaryArm{"candidate", sets_.candidate, {}, {}};
+    const CanaryArm before = pin_arm(), now = candidate_arm();
     fs::create_directories(folder_);
     write_canary(folder_, {.library = setting_.options.library,
                            .tier = std::string(name_of(setting_.options.tier)),
@@ -155,10 +152,19 @@ class CanaryRun {
   const fs::path& folder() const { return folder_; }
   size_t planned() const { return evidence_.planned.size(); }
   const CanarySets& sets() const { return sets_; }
+  // "openblas 0.3.21+ds-4 -> 0.3.29+ds-3".
+  std::string question() {
+    return sets_.pin.library + " " + version_text(pin_arm()) + " -> " + version_text(candidate_arm());
+  }
 
  private:
   CanarySide& pin() { return *sides_[0]; }
   CanarySide& candidate() { return *sides_[1]; }
+  bool are_sides() const { return sides_.size() == 2; }
+  CanaryArm pin_arm() { return are_sides() ? pin().arm(evidence_.pin.records) : CanaryArm{"pin", sets_.pin, {}, {}}; }
+  CanaryArm candidate_arm() {
+    return are_sides() ? candidate().arm(evidence_.candidate.records) : CanaryArm{"candidate", sets_.candidate, {}, {}};
+  }
 
   void require_one_plan() {
     const std::vector<PlannedCase>&before = pin().plan().cases, &now = candidate().plan().cases;
@@ -189,17 +195,17 @@ class CanaryRun {
     std::unique_ptr<RunObserver> progress;
     if (!setting_.options.json || is_terminal(stderr)) progress = make_progress(stream, 2 * planned(), done);
     for (RunJob& job : jobs) job.observer = progress.get();
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = Clock::now();
     const std::array<RunEnding, 2> endings = run_in_turn(std::move(jobs));
-    judged_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    judged_seconds_ = seconds_since(began);
     for (size_t i = 0; i < sides_.size(); ++i) sides_[i]->end(endings[i]);
     return !endings[0].stopped && !endings[1].stopped && interrupt_signal() == 0;
   }
 
   // Processes that time are proved as those that judge are.
   bool compare() {
-    const Judged judged{&setting_.options, &setting_.trees,        &setting_.policy, &pin().plan(),
-                        &pin().loaded(),   &evidence_.pin.records, &pin().run().pin, folder_};
+    const JudgedRun judged{&setting_.options, &setting_.trees,        &setting_.policy, &pin().plan(),
+                           &pin().loaded(),   &evidence_.pin.records, &pin().run().pin, folder_};
     const auto arm = [](CanarySide& side, const std::vector<Record>& records) {
       return LibraryArm{identity_of(side.set()), side.settings(), &records,
                         [&side](const std::vector<LoadedLibrary>& loaded) { side.see(loaded); }};
@@ -225,12 +231,12 @@ class CanaryRun {
   double judged_seconds_ = 0;
 };
 
-std::string title_of(const CanaryResult& result, const CanarySets& sets, const Options& options) {
+std::string title_of(const CanaryResult& result, CanaryRun& canary, const Options& options) {
   std::string of;
   for (const std::string& filter : options.filters) of += (of.empty() ? ", of " : " and ") + filter;
   for (const std::string& module : modules_asked(options)) of += (of.empty() ? ", of " : " and ") + module;
-  return fmt::format("{}: {} {} -> {}{}{}", word_of(result.verdict), sets.pin.library, sets.pin.version,
-                     sets.candidate.version, of, options.no_latency ? ", of correctness alone" : "");
+  return fmt::format("{}: {}{}{}", word_of(result.verdict), canary.question(), of,
+                     options.no_latency ? ", of correctness alone" : "");
 }
 
 constexpr size_t kMostReasons = 20;
@@ -241,11 +247,10 @@ std::string why_another_exit(const CanaryRun& canary, const Report& report) {
   return canary.latency_exit_code() == 0 ? "" : "latencies could not be compared";
 }
 
-void print_text(const Options& options, const CanaryRun& canary, const CanaryResult& result, const Report& report,
-                int code) {
+void print_text(const Options& options, CanaryRun& canary, const CanaryResult& result, const Report& report, int code) {
   const Palette palette = palette_for(stdout);
   const char* colour = result.verdict == CanaryVerdict::promote ? palette.good : palette.bad;
-  fmt::print("\n{}{}{}\n", colour, title_of(result, canary.sets(), options), palette.end);
+  fmt::print("\n{}{}{}\n", colour, title_of(result, canary, options), palette.end);
   size_t told = 0;
   for (const CanaryReason& reason : result.reasons) {
     if (told++ == kMostReasons) break;

@@ -25,7 +25,7 @@ FuzzRun::FuzzRun(const Options& options, const OpRegistry& ops, Plan& plan, cons
 
 bool FuzzRun::over() const {
   if (ended_) return true;
-  const double seconds = spent_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double seconds = spent_ + seconds_since(start_);
   return (budget_.seconds > 0 && seconds >= budget_.seconds) ||
          (budget_.cases > 0 && static_cast<int64_t>(plan_.cases.size()) >= budget_.cases);
 }

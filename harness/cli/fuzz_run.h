@@ -2,10 +2,10 @@
 // that is resumed draws the same cases again and takes the records that are there for answers.
 #pragma once
 
-#include <chrono>
 #include <map>
 
 #include "cli/options.h"
+#include "core/clock.h"
 #include "gate/fuzz.h"
 #include "record/record.h"
 
@@ -33,7 +33,7 @@ class FuzzRun {
   std::map<std::string, Record> earlier_;  // not drawn again yet
   bool ended_;
   double spent_ = 0;  // on those, as their records say
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Clock::time_point start_ = Clock::now();
   Fuzzer fuzzer_;
 };
 

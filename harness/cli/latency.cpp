@@ -71,7 +71,7 @@ std::string identity_of(const std::vector<KernelInfo>& kernels) {
 }
 
 // The blocks by which this platform was calibrated; none where it was not.
-std::vector<RecordedBlock> read_calibration(const Judged& judged, const LatencyPolicy::Voids& voids) {
+std::vector<RecordedBlock> read_calibration(const JudgedRun& judged, const LatencyPolicy::Voids& voids) {
   const fs::path file = judged.trees->policy() / "latency" / (judged.pin->platform + ".jsonl");
   if (!is_there(file)) return {};
   std::vector<RecordedBlock> blocks = read_blocks(file);
@@ -80,7 +80,7 @@ std::vector<RecordedBlock> read_calibration(const Judged& judged, const LatencyP
 }
 
 // Where the ledger of a pair lies: what was slower on another machine, or with other threads, is said of that alone.
-fs::path ledger_path(const Judged& judged, const std::string& base, const std::string& change) {
+fs::path ledger_path(const JudgedRun& judged, const std::string& base, const std::string& change) {
   const Options& options = *judged.options;
   const fs::path ledgers = options.ledgers.empty() ? judged.trees->root / "runs" / "latency-ledgers" : options.ledgers;
   return ledgers / (base + "-" + change + "-" + judged.pin->platform + ".json");
@@ -88,7 +88,7 @@ fs::path ledger_path(const Judged& judged, const std::string& base, const std::s
 
 // What `compare` gives, or why there is nothing to give.
 template <class Compare>
-std::optional<Comparison> compared_or_invalid(const Judged& judged, const Compare& compare) {
+std::optional<Comparison> compared_or_invalid(const JudgedRun& judged, const Compare& compare) {
   Comparison comparison;
   try {
     return compare();
@@ -162,7 +162,7 @@ GatedCase with_canary_margins(GatedCase gated, const CanaryPolicy& policy) {
   return gated;
 }
 
-ComparisonJob job_of(const Judged& judged, ComparedCases compared, const ComparisonStart& start) {
+ComparisonJob job_of(const JudgedRun& judged, ComparedCases compared, const ComparisonStart& start) {
   require_latency_policy(*judged.policy);
   const LatencyPolicy& policy = *judged.policy->latency;
   ComparisonJob job;
@@ -202,7 +202,7 @@ ArmKernels load_arms(const Options& options, const Trees& trees, const Policy& p
   return {load_arm(options, policy, arms.base, ops), load_arm(options, policy, arms.change, ops)};
 }
 
-std::optional<Comparison> compare_with_base(const Judged& judged, std::optional<ArmKernels> arms) {
+std::optional<Comparison> compare_with_base(const JudgedRun& judged, std::optional<ArmKernels> arms) {
   return compared_or_invalid(judged, [&] {
     const Options& options = *judged.options;
     require_pinned(*judged.pin, "gate --base: the comparison of latencies", options.unpinned);
@@ -219,7 +219,8 @@ std::optional<Comparison> compare_with_base(const Judged& judged, std::optional<
   });
 }
 
-std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryArm& pin, const LibraryArm& candidate) {
+std::optional<Comparison> compare_libraries(const JudgedRun& judged, const LibraryArm& pin,
+                                            const LibraryArm& candidate) {
   return compared_or_invalid(judged, [&] {
     Pairs pairs;
     for (const KernelInfo& kernel : judged.loaded->kernels)
@@ -250,7 +251,7 @@ std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryA
   });
 }
 
-bool record_own_blocks(const Judged& judged) {
+bool record_own_blocks(const JudgedRun& judged) {
   const Options& options = *judged.options;
   const std::vector<KernelInfo>& own = judged.loaded->kernels;
   ComparedCases compared =

@@ -16,7 +16,7 @@
 namespace assay {
 
 // What the run of a gate has found so far.
-struct Judged {
+struct JudgedRun {
   const Options* options;
   const Trees* trees;
   const Policy* policy;
@@ -42,7 +42,7 @@ ArmKernels load_arms(const Options& options, const Trees& trees, const Policy& p
 // that was judged is lost: with exit code 3 where the environment is not pinned, else 4.
 
 // `arms`: where they are loaded already.
-std::optional<Comparison> compare_with_base(const Judged& judged, std::optional<ArmKernels> arms);
+std::optional<Comparison> compare_with_base(const JudgedRun& judged, std::optional<ArmKernels> arms);
 
 // The sides of a canary, whose processes are started with one library or the other; their modules are the same files.
 struct LibraryArm {
@@ -52,9 +52,10 @@ struct LibraryArm {
   SeeLibraries seen;  // told what each process of it had loaded
 };
 // Of the timed cases that are correct on both sides; first calls too. `pin` is the side whose records have a latency.
-std::optional<Comparison> compare_libraries(const Judged& judged, const LibraryArm& pin, const LibraryArm& candidate);
+std::optional<Comparison> compare_libraries(const JudgedRun& judged, const LibraryArm& pin,
+                                            const LibraryArm& candidate);
 
 // bench --blocks: blocks of the passed cases with this build as both arms. False when it was stopped.
-bool record_own_blocks(const Judged& judged);
+bool record_own_blocks(const JudgedRun& judged);
 
 }  // namespace assay

@@ -4,18 +4,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 
+#include "core/clock.h"
 #include "record/verdict.h"
 
 namespace assay {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::string verdict_line(const Record& record, const Palette& palette) {
   const bool good = exit_code_of(record.verdict) == 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 
@@ -20,6 +19,7 @@
 #include "cli/report.h"
 #include "cli/resume.h"
 #include "cli/trees.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "gate/findings.h"
 #include "gate/fingerprints.h"
@@ -148,6 +148,7 @@ RunFolder open_folder(const Options& options, const fs::path& out, bool goes_on,
     const Run before = read_run(out);
     require_same(before, run);
     run.started = before.started;
+    if (run.commit != before.commit) run.commit.clear();  // its records are of two trees with the same modules
   }
   run.recorded = static_cast<int64_t>(folder.recorded().size());
   folder.write_run(run);
@@ -230,7 +231,7 @@ int64_t keep_found(const Setting& setting, const Goldens& goldens, const fs::pat
 }
 
 // False when it was stopped. Where they cannot be had, the run says so and keeps what it judged.
-bool add_own_blocks(const Judged& judged, Conclusion& conclusion) {
+bool add_own_blocks(const JudgedRun& judged, Conclusion& conclusion) {
   try {
     return record_own_blocks(judged);
   } catch (const std::exception& e) {
@@ -251,8 +252,8 @@ std::optional<ArmKernels> arms_to_compare(const Setting& setting, const PinLabel
 
 // Blocks of latency, where the run is asked for any. False when it was stopped.
 bool add_latencies(const Setting& setting, std::optional<ArmKernels> arms, Conclusion& conclusion) {
-  const Judged judged{&setting.options, &setting.trees,      &setting.policy, &setting.plan,
-                      &setting.loaded,  &conclusion.records, &conclusion.pin, conclusion.run};
+  const JudgedRun judged{&setting.options, &setting.trees,      &setting.policy, &setting.plan,
+                         &setting.loaded,  &conclusion.records, &conclusion.pin, conclusion.run};
   if (setting.options.blocks > 0) return add_own_blocks(judged, conclusion);
   if (!compares_latencies(setting.options)) return true;
   conclusion.comparison = compare_with_base(judged, std::move(arms));
@@ -307,10 +308,10 @@ int run_command(const Options& given) {
 
   const Telemetry before = read_telemetry();
   const GpuTelemetry gpu_before = read_gpu_telemetry();
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = Clock::now();
   const RunEnding ending = carry_out(setting, goldens, folder, fuzz ? &*fuzz : nullptr);
   const auto fingerprints = ending.stopped ? std::nullopt : fingerprints_of(setting, platforms, out, goes_on);
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double wall = seconds_since(began);
   const auto recorded = static_cast<int64_t>(folder.recorded().size());
   if (!fingerprints) {
     const std::string of = fuzz ? "" : fmt::format(" of {}", setting.plan.cases.size());

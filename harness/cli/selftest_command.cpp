@@ -58,8 +58,9 @@ class Errands {
         const Problem problem = try_to(errands[i], gpu);
         const std::lock_guard lock(mutex);
         if (!problem.empty()) problems[errands[i].name] = problem;
-        fmt::print(stderr, "{}/{} {}{}{}\n", ++done, errands.size(), errands[i].name, problem.empty() ? "" : ": ",
-                   problem);
+        const std::string line = fmt::format("{}/{} {}{}{}\n", ++done, errands.size(), errands[i].name,
+                                             problem.empty() ? "" : ": ", problem);
+        std::fputs(line.c_str(), stderr);  // nobody may read it: that ends no thread
       }
     };
     std::vector<std::thread> threads;
@@ -122,8 +123,6 @@ std::vector<std::string> common_arguments(const Options& options, Tier tier) {
           options.device, "--threads", std::to_string(options.threads)};
 }
 
-int jobs_of(const Options& options) { return options.jobs.value_or(1); }
-
 enum class Company { others, none };
 
 Errand errand_of(const Options& options, Tier tier, const std::string& module, const std::set<std::string>& filters,
@@ -173,7 +172,7 @@ class Trials {
   std::vector<SeededFault> judge(Tier tier, const std::vector<SeededFault>& faults, bool is_last) {
     std::vector<SeededFault> alive;
     judge_modules(tier, faults);
-    if (interrupt_signal() == 0 && jobs_of(options_) > 1) judge_alone(tier, faults);
+    if (interrupt_signal() == 0 && options_.jobs_asked() > 1) judge_alone(tier, faults);
     if (interrupt_signal() != 0) return alive;
     for (const auto& [module, name] : controls_) note_control(module, name);
     for (const SeededFault& fault : faults) {
@@ -207,7 +206,7 @@ class Trials {
  private:
   void judge_modules(Tier tier, const std::vector<SeededFault>& faults) {
     std::map<std::string, std::set<std::string>> filters;  // by module
-    const Company company = errands_.share_devices(jobs_of(options_)) ? Company::others : Company::none;
+    const Company company = errands_.share_devices(options_.jobs_asked()) ? Company::others : Company::none;
     std::vector<Errand> all;
     for (const SeededFault& fault : faults) {
       all.push_back(errand_of(options_, tier, fault.name, {fault.kernel(), fault.witness}, company));
@@ -218,7 +217,7 @@ class Trials {
       all.push_back(errand_of(options_, tier, module, asked, company));
       controls_[module] = all.back().name;
     }
-    problems_ = errands_.run(all, jobs_of(options_));
+    problems_ = errands_.run(all, options_.jobs_asked());
     records_.clear();
     if (interrupt_signal() != 0) return;
     for (const Errand& errand : all) {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/one_case.h"
 #include "cli/paths.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "gate/bundle.h"
 #include "gate/shrink.h"
@@ -36,10 +36,6 @@ int64_t elements(const Op& op, const Case& c) {
   for (const TensorSpec& tensor : op.tensors(c)) all += tensor.elements();
   return all;
 }
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // What judging a case will take, by its elements: as many a second as in the slowest large case so far.
 class Pace {

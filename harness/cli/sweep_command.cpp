@@ -66,15 +66,6 @@ JudgeSettings settings_for(const Options& options, const Policy& policy) {
   return settings;
 }
 
-void excuse(const Policy& policy, const std::vector<LoadedLibrary>& brought, const Facts& machine,
-            SweepFailure& failure) {
-  Record record{.kernel_id = failure.id,
-                .verdict = failure.verdict,
-                .reason = failure.reason.substr(0, failure.reason.find(':'))};  // the check: what is known is one line
-  apply_known_issues(policy.known_issues, brought, machine, today(), record);
-  if (record.verdict == Verdict::known) failure = {failure.id, record.verdict, record.reason};
-}
-
 std::vector<Sweep> sweep_here(const Options& options, const OpRegistry& ops, const Policy& policy,
                               const std::vector<KernelInfo>& kernels, const Loaded& loaded) {
   const Facts machine = facts_of(options);
@@ -82,28 +73,29 @@ std::vector<Sweep> sweep_here(const Options& options, const OpRegistry& ops, con
   for (const KernelInfo& kernel : kernels) {
     if (interrupt_signal() != 0) break;
     const auto brought = computing_libraries(loaded.libraries, kernel.module.filename().string());
-    all.push_back(sweep_kernel({.op = ops.find(kernel.op),
-                                .kernel = kernel,
-                                .seed = static_cast<uint64_t>(options.draws),
-                                .shard = options.shard,
-                                .shapes = options.shapes,
-                                .seconds = options.seconds,
-                                .start_judge = loaded.start_judge,
-                                .stop_asked = [] { return interrupt_signal() != 0; },
-                                .excuse = [&](SweepFailure& failure) { excuse(policy, brought, machine, failure); }}));
+    all.push_back(sweep_kernel(
+        {.op = ops.find(kernel.op),
+         .kernel = kernel,
+         .seed = static_cast<uint64_t>(options.draws),
+         .shard = options.shard,
+         .shapes = options.shapes,
+         .seconds = options.seconds,
+         .start_judge = loaded.start_judge,
+         .stop_asked = [] { return interrupt_signal() != 0; },
+         .excuse =
+             [&](Record& record) { apply_known_issues(policy.known_issues, brought, machine, today(), record); }}));
   }
   return all;
 }
-
-int jobs_of(const Options& options) { return options.jobs.value_or(1); }
 
 // The command that sweeps part `job` (from 0).
 std::vector<std::string> command_of_job(const Options& options, int job) {
   std::vector<std::string> command = options.argv;
   command.insert(command.begin(), program("assay").string());
-  const int64_t share = options.shapes / jobs_of(options) + (job < options.shapes % jobs_of(options) ? 1 : 0);
+  const int64_t share = options.shapes / options.jobs_asked() + (job < options.shapes % options.jobs_asked() ? 1 : 0);
   if (options.shapes > 0) command.insert(command.end(), {"--shapes", std::to_string(std::max<int64_t>(share, 1))});
-  command.insert(command.end(), {"--json", "--jobs", "1", "--shard", fmt::format("{}/{}", job + 1, jobs_of(options))});
+  command.insert(command.end(),
+                 {"--json", "--jobs", "1", "--shard", fmt::format("{}/{}", job + 1, options.jobs_asked())});
   return command;
 }
 
@@ -111,6 +103,7 @@ std::vector<Sweep> sweeps_of_job(const std::vector<std::string>& command) {
   const ProgramEnd end = run_program(command);
   const size_t line = end.output.find(kPartBegins);
   if (line == std::string::npos) {
+    if (interrupt_signal() != 0) return {};  // it was stopped before it had any
     throw Error("a job ended with status " + std::to_string(end.status) + " and without its results: " + end.output);
   }
   std::vector<Sweep> all;
@@ -121,7 +114,7 @@ std::vector<Sweep> sweeps_of_job(const std::vector<std::string>& command) {
 }
 
 std::vector<Sweep> sweep_in_jobs(const Options& options, size_t kernels) {
-  std::vector<std::vector<Sweep>> parts(static_cast<size_t>(jobs_of(options)));
+  std::vector<std::vector<Sweep>> parts(static_cast<size_t>(options.jobs_asked()));
   std::vector<std::string> errors(parts.size());
   std::vector<std::jthread> threads;
   for (size_t job = 0; job < parts.size(); ++job) {
@@ -200,7 +193,7 @@ int exit_code_of(const std::vector<Sweep>& sweeps) {
 }  // namespace
 
 int sweep_command(const Options& options) {
-  if (jobs_of(options) > 1 && options.shard.count > 1) {
+  if (options.jobs_asked() > 1 && options.shard.count > 1) {
     throw UsageError("sweep: --jobs makes the parts itself; give either --jobs or --shard");
   }
   note_interrupts();
@@ -209,8 +202,8 @@ int sweep_command(const Options& options) {
   const Policy policy = read_policy(trees.policy());
   const Loaded loaded = load_modules(judge_process(settings_for(options, policy)), module_files(options), ops);
   const std::vector<KernelInfo> kernels = kernels_asked_for(options, ops, loaded);
-  const std::vector<Sweep> sweeps =
-      jobs_of(options) > 1 ? sweep_in_jobs(options, kernels.size()) : sweep_here(options, ops, policy, kernels, loaded);
+  const std::vector<Sweep> sweeps = options.jobs_asked() > 1 ? sweep_in_jobs(options, kernels.size())
+                                                             : sweep_here(options, ops, policy, kernels, loaded);
   if (options.json) {
     print_document(sweeps);
   } else {

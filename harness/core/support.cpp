@@ -1,9 +1,9 @@
 #include "core/support.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/error.h"
+#include "core/number_text.h"
 #include "core/op.h"
 
 namespace assay {
@@ -21,9 +21,8 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 }
 
 int64_t parse_index(std::string_view text, std::string_view part) {
-  int64_t index = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc() || end != text.data() + text.size() || index < 0 || index == IndexRange{}.last) {
+  const int64_t index = number_of<int64_t>(text).value_or(-1);
+  if (index < 0 || index == IndexRange{}.last) {
     throw UsageError("'" + std::string(text) + "' in '" + std::string(part) +
                      "' is no index of an element; give a.0.5-7 for elements 0, 5, 6 and 7 of a");
   }

@@ -73,7 +73,7 @@ class CudaWorkerDevice : public WorkerDevice {
 
   std::vector<void*> map(const std::vector<Region>& regions, Addresses addresses) override {
     start();
-    if (addresses == Addresses::fresh || !lie_where_last(regions)) map_anew(regions);
+    if (addresses == Addresses::fresh || !all_mapped_ || !lie_where_last(regions)) map_anew(regions);
     std::vector<void*> bases;
     for (size_t i = 0; i < regions.size(); ++i)
       bases.push_back(reinterpret_cast<void*>(mapped_[i].at + regions[i].base));
@@ -183,15 +183,18 @@ class CudaWorkerDevice : public WorkerDevice {
       cursor_ += region.length;
     }
     cursor_ += kHole;
+    all_mapped_ = true;
   }
 
   void unmap() {
+    all_mapped_ = false;
     for (const Mapped& m : mapped_) require(driver().unmap(m.at, m.bytes), "cuMemUnmap");
     mapped_.clear();
   }
 
   std::map<uint64_t, Imported> blocks_;  // by id
   std::vector<Mapped> mapped_;
+  bool all_mapped_ = false;  // each of them, and may be used
   CUdeviceptr range_ = 0;
   uint64_t cursor_ = 0;
   CUstream stream_ = nullptr;

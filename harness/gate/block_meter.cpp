@@ -55,6 +55,8 @@ template <class Ask>
 auto asked_twice(const Ask& ask) {
   try {
     return ask();
+  } catch (const JudgeStopped&) {
+    throw;
   } catch (const JudgeDied&) {
     return ask();
   }

@@ -1,6 +1,9 @@
 #include "gate/canary_arms.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <regex>
 #include <set>
 #include <tuple>
 
@@ -91,6 +94,24 @@ std::vector<std::string> contradictions(const CanaryArm& pin, const CanaryArm& c
   add_contradictions_of(pin, candidate.set, lines);
   add_contradictions_of(candidate, pin.set, lines);
   return lines;
+}
+
+std::set<std::string> versions_told(const CanaryArm& arm) {
+  static const std::regex kVersion(R"(\d+(\.\d+)+)");
+  std::set<std::string> versions;
+  for (const Record& record : arm.records) {
+    const auto library = record.selection.find("library");
+    std::smatch match;
+    if (library != record.selection.end() && std::regex_search(library->second, match, kVersion)) {
+      versions.insert(match.str());
+    }
+  }
+  return versions;
+}
+
+std::string version_text(const CanaryArm& arm) {
+  const std::set<std::string> told = is_folder(arm.set.version) ? versions_told(arm) : std::set<std::string>();
+  return told.empty() ? arm.set.version : fmt::format("{} (tells {})", arm.set.version, fmt::join(told, ", "));
 }
 
 }  // namespace assay

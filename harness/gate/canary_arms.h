@@ -2,6 +2,7 @@
 // the candidate's files are not the pin's, and what a library was told to choose is what it chose.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,12 @@ struct CanaryArm {
 std::vector<std::string> contradictions(const CanaryArm& arm);
 // Of both, and of the one beside the other. Empty: both are proved.
 std::vector<std::string> contradictions(const CanaryArm& pin, const CanaryArm& candidate);
+
+// The versions that the library told kernels of itself, in what they describe as "library". One, unless it told
+// several.
+std::set<std::string> versions_told(const CanaryArm& arm);
+// The version that was asked for; of a folder, which says nothing of it, with what the library tells.
+std::string version_text(const CanaryArm& arm);
 
 // Whether both load the same builds, whatever their paths.
 bool are_same_build(const LibrarySet& a, const LibrarySet& b);

@@ -9,7 +9,6 @@
 namespace assay {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kErrorASide = 0.025;
 
 // In how many of all orders of the two samples U, the number of pairs of which the second is greater, is u: the
@@ -173,6 +172,7 @@ std::vector<CanaryReason> first_call_reasons(const std::vector<FirstCall>& calls
 
 FirstCall compare_first_calls(const std::string& kernel_id, std::span<const double> pin,
                               std::span<const double> candidate) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   FirstCall call{.kernel_id = kernel_id,
                  .processes = static_cast<int64_t>(std::min(pin.size(), candidate.size())),
                  .pin_us = median(pin),

@@ -1,7 +1,6 @@
 #include "gate/canary_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -17,8 +16,6 @@ namespace assay {
 using nlohmann::json;
 
 namespace {
-
-json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 // The line that replays a case, with ID for it.
 std::string repro_of_any(std::span<const Record> records) {
@@ -51,7 +48,10 @@ json side_to_json(const CanaryArm& arm) {
   for (const LoadedLibrary& library : loaded_by_name(arm)) {
     loaded.push_back({{"path", library.path}, {"version", library.version}, {"build_id", library.build_id}});
   }
-  return {{"set", to_json(arm.set)}, {"loaded", loaded}, {"repro", repro_of_any(arm.records)}};
+  return {{"set", to_json(arm.set)},
+          {"loaded", loaded},
+          {"tells", versions_told(arm)},
+          {"repro", repro_of_any(arm.records)}};
 }
 
 std::map<std::string, std::string> repro_lines(const std::vector<Record>& records) {

@@ -131,9 +131,9 @@ class OneAtATime : public RunObserver {
 };
 
 // Pairs beside each other, and the records that they have made so far.
-class Pairs {
+class JudgePairs {
  public:
-  explicit Pairs(const Jobs& jobs) : jobs_(jobs), recorded_{jobs[0].recorded, jobs[1].recorded} {
+  explicit JudgePairs(const Jobs& jobs) : jobs_(jobs), recorded_{jobs[0].recorded, jobs[1].recorded} {
     for (size_t i = 0; i < jobs[0].plan->cases.size(); ++i) {
       for (size_t side = 0; side < jobs.size(); ++side) {
         const PlannedCase& one = jobs[side].plan->cases[i];
@@ -205,7 +205,7 @@ std::array<RunEnding, 2> run_in_turn(std::array<RunJob, 2> jobs) {
   if (jobs[0].jobs != jobs[1].jobs) throw Error("the sides of a canary judge as many cases at a time");
   Endings endings;
   if (jobs[0].jobs > 1) {
-    Pairs pairs(jobs);
+    JudgePairs pairs(jobs);
     pairs.run(jobs[0].jobs);
     endings = pairs.endings();
     if (endings[0].stopped || endings[1].stopped) return endings;

@@ -5,14 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "record/json.h"
 #include "record/json_text.h"
@@ -235,8 +234,6 @@ json to_json(const std::vector<NotCompared>& all) {
   return list;
 }
 
-json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
-
 json pair_to_json(const CaseResult& of, LatencyMetric metric) {
   const auto i = static_cast<size_t>(metric);
   const PairResult& pair = of.pairs[i];
@@ -366,7 +363,7 @@ BlockMeter::Settings ComparisonJob::meter_settings() const {
 
 std::optional<Comparison> compare_latencies(ComparisonJob job) {
   Comparison comparison{.base = job.ledger.base, .change = job.ledger.change, .seed = job.meter.seed};
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = Clock::now();
   PlansOfArms plans;
   if (!job.compared.cases.empty()) plans = compare_plans(job);
   comparison.selections = std::move(plans.changed);
@@ -411,7 +408,7 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
     comparison.result.exit_code = combine_exit_codes(comparison.result.exit_code, exit_code_of(worst_outcome(one)));
   }
   comparison.compared = std::move(job.compared);
-  comparison.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  comparison.seconds = seconds_since(began);
   write_comparison(job.folder, comparison);
   return comparison;
 }

@@ -1,12 +1,12 @@
 #include "gate/coordinator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "gate/goldens.h"
 #include "gate/program.h"
@@ -192,7 +192,7 @@ class Runner {
 
   void time(const KernelInfo& kernel, const PlannedCase& planned, Record& record) {
     std::string reason = "the judge gave none";
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = Clock::now();
     try {
       judge_->sample(kernel, planned.c, job_.sampling, record);
     } catch (const JudgeDied&) {
@@ -203,7 +203,7 @@ class Runner {
     }
     conclude(record);  // a launch that was timed may have failed a check
     if (record.verdict != Verdict::pass) excuse(kernel, record);
-    record.seconds["sample"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    record.seconds["sample"] = seconds_since(began);
     if (record.latency.empty() && record.verdict == Verdict::pass) {
       record.verdict = Verdict::error;
       record.reason = "passed, but has no latency: " + reason;

@@ -88,30 +88,30 @@ std::vector<Finding> of_each_kernel(const std::vector<Record>& records,
 }
 
 // What judges beside the harness and the references: those whose path begins so, the first that fits.
-struct Judging {
+struct PartThatJudges {
   const char *kind, *path, *does;
 };
-constexpr Judging kJudging[] = {{"policy", "ci/policy", ""},
-                                {"pin", "ci/pins", ""},
-                                {"golden", "golden", ""},
-                                {"ci", "ci/arm", ", which builds both arms,"},
-                                {"ci", "ci/libraries", ", which names versions of libraries,"},
-                                {"ci", "ci/setup", ", which installs what is built with,"},
-                                {"ci", "ci/requirements.txt", ", which lists what is built with,"},
-                                {"ci", "ci/cuda-requirements.txt", ", which lists what is built with,"},
-                                {"ci", "ci/packages.txt", ", which lists what is built with,"},
-                                {"ci", "ci", ", which CI runs,"},
-                                {"ci", ".github", ", which CI runs,"}};
+constexpr PartThatJudges kPartsThatJudge[] = {{"policy", "ci/policy", ""},
+                                              {"pin", "ci/pins", ""},
+                                              {"golden", "golden", ""},
+                                              {"ci", "ci/arm", ", which builds both arms,"},
+                                              {"ci", "ci/libraries", ", which names versions of libraries,"},
+                                              {"ci", "ci/setup", ", which installs what is built with,"},
+                                              {"ci", "ci/requirements.txt", ", which lists what is built with,"},
+                                              {"ci", "ci/cuda-requirements.txt", ", which lists what is built with,"},
+                                              {"ci", "ci/packages.txt", ", which lists what is built with,"},
+                                              {"ci", "ci", ", which CI runs,"},
+                                              {"ci", ".github", ", which CI runs,"}};
 
-const Judging& part_of(const std::string& file) {
-  return *std::find_if(std::begin(kJudging), std::end(kJudging), [&](const Judging& part) {
+const PartThatJudges& part_of(const std::string& file) {
+  return *std::find_if(std::begin(kPartsThatJudge), std::end(kPartsThatJudge), [&](const PartThatJudges& part) {
     const std::string path = part.path;
     return file == path || file.starts_with(path + "/");
   });
 }
 
 // What is said of a file behind its name: that it is a link, and what it does.
-std::string told_of(const fs::path& file, const Judging& part) {
+std::string told_of(const fs::path& file, const PartThatJudges& part) {
   const std::string target = link_target(file), does = part.does;
   if (target.empty()) return does;
   return ", a link to " + one_line(target) + (does.empty() ? "," : does);
@@ -178,7 +178,7 @@ std::vector<KernelInfo> with_those_not_built(std::vector<KernelInfo> kernels, co
 
 std::vector<Finding> edited_files(const fs::path& base, const fs::path& change) {
   std::vector<Finding> findings;
-  for (const Judging& part : kJudging) {
+  for (const PartThatJudges& part : kPartsThatJudge) {
     const std::set<std::string> before = files_of(base, part.path), after = files_of(change, part.path);
     std::set<std::string> all = before;
     all.insert(after.begin(), after.end());

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "check/fingerprint.h"
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace assay {
@@ -37,7 +37,7 @@ class Taking {
  private:
   // False when a stop was asked for meanwhile: what it did to the answers is no fact of the kernel's.
   bool take(const KernelInfo& kernel, const Op& op, const ProbeSet& set) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     Fingerprint fingerprint{
         .op = kernel.op, .kernel = kernel.name, .target = kernel.target, .variant = set.variant, .facts = {}};
     std::vector<ProbeAnswer> answers;
@@ -62,7 +62,7 @@ class Taking {
     if (job_.stop_asked()) return false;
     if (!any) return true;
     fingerprint.facts = facts_of(set, answers);
-    fingerprint.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    fingerprint.seconds = seconds_since(begin);
     job_.each(std::move(fingerprint));
     return true;
   }

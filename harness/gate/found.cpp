@@ -1,9 +1,9 @@
 #include "gate/found.h"
 
-#include <chrono>
 #include <set>
 #include <tuple>
 
+#include "core/clock.h"
 #include "gate/coverage.h"
 #include "gate/shrink.h"
 #include "record/verdict.h"
@@ -12,17 +12,13 @@ namespace assay {
 namespace {
 
 Case smallest(const FoundJob& job, const PlannedCase& failing, const Failure& failure) {
-  using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const auto fails = [&](const Case& c) {
     if (c.word("support") != failing.c.word("support")) return false;
     const std::string& kernel = job.plan->kernel_of(failing).name;
     return fails_as(failure, job.judge({failing.kernel, c, c.kernel_id(kernel), false}));
   };
-  const auto used = [&] {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    return job.stop_asked() ? 1 : seconds / job.seconds_each;
-  };
+  const auto used = [&] { return job.stop_asked() ? 1 : seconds_since(start) / job.seconds_each; };
   const Op& op = job.ops->named(failing.c.op());
   return shrink(op, failing.c, fails, used, [](const Case&) {}).smallest;
 }

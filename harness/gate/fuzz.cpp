@@ -15,7 +15,7 @@ namespace {
 constexpr int kInARow = 8;  // cases of a kernel: another module costs the judge two fresh workers
 constexpr int kBestOf = 4;
 // Of finding a case that the kernel claims and that was not drawn before: any, and better ones once there is one.
-constexpr int kTries = 4000, kTriesForBetter = 100;
+constexpr int kTriesForAny = 4000, kTriesForBetter = 100;
 constexpr uint64_t kUnclaimedOneIn = 16;
 
 bool claims(const KernelInfo& kernel, const Case& c) {
@@ -135,7 +135,7 @@ std::optional<Case> Fuzzer::draw(OfKernel& kernel) {
   const bool may_be_unclaimed = kernel.draw.one_in(kUnclaimedOneIn);
   std::optional<Case> best;
   int64_t most = -1;
-  for (int tries = 0, found = 0; tries < (found == 0 ? kTries : kTriesForBetter) && found < wanted; ++tries) {
+  for (int tries = 0, found = 0; tries < (found == 0 ? kTriesForAny : kTriesForBetter) && found < wanted; ++tries) {
     if (tries == kTriesForBetter) fresh = true;  // what is changed may have no neighbour left
     const Filter* filter = kernel.filters.empty() ? nullptr : &kernel.draw.one_of(kernel.filters);
     std::optional<Case> c = draw_once(kernel, filter, fresh);

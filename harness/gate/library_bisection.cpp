@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 // Of the undecided ones strictly between two, the one nearest to the middle; none when all were asked.
-std::optional<size_t> next_of(const std::vector<std::optional<Judged>>& known, size_t good, size_t bad) {
+std::optional<size_t> next_of(const std::vector<std::optional<Goodness>>& known, size_t good, size_t bad) {
   std::optional<size_t> best;
   const auto off_middle = [&](size_t i) {
     const size_t twice = 2 * i, middle = good + bad;
@@ -57,29 +57,29 @@ std::vector<LibraryVersion> versions_between(const LibraryPlace& place, const Li
 }
 
 Bisection bisect(const std::vector<LibraryVersion>& versions,
-                 const std::function<Judged(const LibraryVersion&)>& judge) {
+                 const std::function<Goodness(const LibraryVersion&)>& judge) {
   if (versions.size() < 2) throw UsageError("--bisect: there are no two versions to tell apart");
   Bisection result;
-  std::vector<std::optional<Judged>> known(versions.size());
+  std::vector<std::optional<Goodness>> known(versions.size());
   const auto ask = [&](size_t i) {
     known[i] = judge(versions[i]);
     result.steps.push_back({versions[i], *known[i]});
     return *known[i];
   };
   size_t good = 0, bad = versions.size() - 1;
-  if (ask(good) != Judged::good) {
+  if (ask(good) != Goodness::good) {
     throw UsageError("--bisect: " + text_of(versions[good]) + ", the first, is not good; begin with an earlier one");
   }
   result.last_good = versions[good];
-  if (const Judged last = ask(bad); last == Judged::unknown) {
+  if (const Goodness last = ask(bad); last == Goodness::unknown) {
     throw UsageError("--bisect: of " + text_of(versions[bad]) + ", the last, nothing is known; end with another one");
-  } else if (last == Judged::good) {
+  } else if (last == Goodness::good) {
     return result;
   }
   while (const auto next = next_of(known, good, bad)) {
-    const Judged judged = ask(*next);
-    if (judged == Judged::good) good = *next;
-    if (judged == Judged::bad) bad = *next;
+    const Goodness judged = ask(*next);
+    if (judged == Goodness::good) good = *next;
+    if (judged == Goodness::bad) bad = *next;
   }
   result.last_good = versions[good];
   result.first_bad = versions[bad];

@@ -11,12 +11,12 @@
 
 namespace assay {
 
-enum class Judged { good, bad, unknown };  // unknown: it cannot be loaded, or the answer is no answer
+enum class Goodness { good, bad, unknown };  // unknown: it cannot be loaded, or the answer is no answer
 
 struct Bisection {
   struct Step {
     LibraryVersion version;
-    Judged judged;
+    Goodness judged;
   };
   std::vector<Step> steps;  // in the order they were asked
   // Neighbours, but for those between. No first_bad: the last version is good, and there is nothing to find.
@@ -33,6 +33,6 @@ std::vector<LibraryVersion> versions_between(const LibraryPlace& place, const Li
 // long as the ends are good and bad each answer is of a version whose neighbours decide, though badness come and go
 // between. Throws UsageError when the first is not good, and when nothing is known of the last.
 Bisection bisect(const std::vector<LibraryVersion>& versions,
-                 const std::function<Judged(const LibraryVersion&)>& judge);
+                 const std::function<Goodness(const LibraryVersion&)>& judge);
 
 }  // namespace assay

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kUnknown = "unknown";
-
 PinnedLibrary entry_for(const LibrarySet::File& file, const Package& package) {
   return {.file = file.path.filename().string(),
           .version = file.version.empty() ? kUnknown : file.version,

@@ -16,15 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) {
-    if (!line.empty()) lines.push_back(line);
-  }
-  return lines;
-}
-
 LibraryVersion installed_version(const LibrarySource& source, const fs::path& file) {
   const std::string package = packages_of({fs::canonical(file)}).front().name;
   std::string version = package.substr(package.rfind(' ') + 1);
@@ -140,6 +131,7 @@ std::vector<std::string> ask_library_script(const LibraryPlace& place, const std
   command.insert(command.end(), arguments.begin(), arguments.end());
   const ProgramEnd end = run_program(command);
   std::vector<std::string> lines = lines_of(end.output);
+  std::erase(lines, "");
   if (end.status != 0) {
     throw UsageError(lines.empty() ? command.front() + ": exit status " + std::to_string(end.status) : lines.back());
   }

@@ -7,11 +7,11 @@
 #include <future>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <thread>
 
 #include "core/error.h"
+#include "core/number_text.h"
 #include "gate/program.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
@@ -22,18 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kDigits = 64;  // of SHA-256, in hexadecimal
-const std::string kUnknown = "unknown";
 
-bool is_sha256(std::string_view text) {
-  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
+bool is_sha256(std::string_view text) { return text.size() == kDigits && is_hexadecimal(text); }
 
 std::string output_of(std::vector<std::string> command, const fs::path& root) {
   if (root != "/") command.insert(command.begin() + 1, "--root=" + root.string());

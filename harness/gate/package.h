@@ -7,9 +7,12 @@
 
 namespace assay {
 
+// Stands for a version, build-id, package or checksum that nobody knows.
+inline constexpr const char* kUnknown = "unknown";
+
 struct Package {
-  std::string name = "unknown";    // "deb libc6 2.36-9+deb12u14", "wheel onednn_cpu_gomp 2023.2.0"
-  std::string sha256 = "unknown";  // of the .deb, as apt's lists have it, or of the .whl, as its direct_url.json does
+  std::string name = kUnknown;    // "deb libc6 2.36-9+deb12u14", "wheel onednn_cpu_gomp 2023.2.0"
+  std::string sha256 = kUnknown;  // of the .deb, as apt's lists have it, or of the .whl, as its direct_url.json does
 };
 
 // The package of each file, in their order. One that several packages claim, or that is no longer as its package

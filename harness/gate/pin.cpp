@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kUnknown = "unknown";
-
 std::string file_of(const PinLabel& label) { return "ci/pins/" + label.platform + ".toml"; }
 std::string file_of(const LoadedLibrary& library) { return fs::path(library.path).filename().string(); }
 

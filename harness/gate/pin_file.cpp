@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/number_text.h"
 #include "gate/toml_file.h"
 #include "golden/observed.h"
 
@@ -46,8 +47,7 @@ std::string hexadecimal(TomlTable& table, std::string_view key, size_t digits, s
   if (text == "unknown") return text;
   std::string_view rest = text;
   if (!prefix.empty() && rest.starts_with(prefix)) rest.remove_prefix(prefix.size());
-  const bool is_hexadecimal = rest.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  if (!is_hexadecimal || rest.empty() || (digits != 0 && rest.size() != digits)) {
+  if (!is_hexadecimal(rest) || (digits != 0 && rest.size() != digits)) {
     reject(table, key,
            "'" + text + "' is neither hexadecimal digits" +
                (digits == 0 ? "" : ", " + std::to_string(digits) + " of them,") + " nor \"unknown\"");

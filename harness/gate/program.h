@@ -16,6 +16,9 @@ struct ProgramEnd {
 ProgramEnd run_program(const std::vector<std::string>& command,
                        const std::map<std::string, std::string>& environment = {});
 
+// Of what a program said, empty ones too.
+std::vector<std::string> lines_of(const std::string& output);
+
 // `text` as one word of a POSIX shell.
 std::string shell_quoted(const std::string& text);
 

@@ -47,9 +47,11 @@ std::vector<PastRun> newest_first(const fs::path& history, const std::string& be
   return runs;
 }
 
-// Whether a check that passed could have failed with that verdict.
+// Whether a check that passed could have failed with that verdict. A case beside the record's that is told of was
+// right.
 bool can_give(const CheckResult& passed, Verdict verdict) {
-  return passed.verdict == verdict || (passed.check == "launch" && verdict == Verdict::timeout);
+  return passed.verdict == verdict || (passed.check == "launch" && verdict == Verdict::timeout) ||
+         (!passed.of_case.empty() && verdict == Verdict::wrong);
 }
 
 // What runs say of one issue, each older than the one before.
@@ -65,14 +67,15 @@ class Testimony {
     if (is_complete()) return;
     bool judged = false;
     for (const Record& record : records) {
-      const bool is_listed = glob_matches(issue_->kernel, record.kernel_id);
       const auto own = brought.find(record.op + "/" + record.kernel);
       if (own == brought.end() || !why_another(*issue_, own->second, record, run.environment).empty()) continue;
       for (const CheckResult& result : record.checks) {
-        if (!is_listed && !is_of(*issue_, record, result.of_case)) continue;
+        if (!is_of(*issue_, record, result.of_case)) continue;
         int& since = clean_since_[{record.kernel_id, result.check}];
         if (result.outcome == Outcome::fail && result.verdict == issue_->verdict && since < kCleanRuns) shown_ = true;
-        if (result.outcome != Outcome::pass && result.outcome != Outcome::weak) continue;
+        const bool is_right_beside = result.outcome == Outcome::not_applicable && !result.of_case.empty() &&
+                                     glob_matches(issue_->kernel, result.of_case);
+        if (result.outcome != Outcome::pass && result.outcome != Outcome::weak && !is_right_beside) continue;
         ++since;
         judged = judged || can_give(result, issue_->verdict);
       }

@@ -1,11 +1,11 @@
 #include "gate/sweep.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <unordered_set>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/matrix_product.h"
 #include "record/json.h"
@@ -23,9 +23,13 @@ class Sweeper {
   explicit Sweeper(const SweepJob& job) : job_(job) { found_.kernel = job.kernel.op + "/" + job.kernel.name; }
 
   Sweep run() {
-    start_judge();
+    try {
+      start_judge();
+    } catch (const JudgeStopped&) {
+      return std::move(found_);  // what other kernels were found to be is not lost
+    }
     const auto begin = Clock::now();
-    const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+    const auto spent = [&] { return seconds_since(begin); };
     while (!job_.stop_asked() && !found_.gave_up && spent() < job_.seconds) {
       const std::vector<Case> batch = next_batch();
       if (batch.empty()) break;
@@ -36,8 +40,6 @@ class Sweeper {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // As many as are still wanted; none when there are enough, or no claimed draw is found in very many.
   std::vector<Case> next_batch() {
     constexpr int64_t kMostInVain = 20000;
@@ -99,13 +101,16 @@ class Sweeper {
 
   void note(const Case& c, const Screened& screened) {
     if (screened.verdict != Verdict::pass) {
-      SweepFailure failure{c.kernel_id(job_.kernel.name), screened.verdict, screened.reason};
-      job_.excuse(failure);
-      if (failure.verdict == Verdict::known) {
-        ++found_.known[failure.reason];
+      Record record = screened.record;
+      record.kernel_id = c.kernel_id(job_.kernel.name);
+      record.verdict = screened.verdict;
+      record.reason = screened.reason.substr(0, screened.reason.find(':'));  // the check: what is known is one line
+      job_.excuse(record);
+      if (record.verdict == Verdict::known) {
+        ++found_.known[record.reason];
         return;
       }
-      found_.failures.push_back(std::move(failure));
+      found_.failures.push_back({record.kernel_id, screened.verdict, screened.reason});
       found_.gave_up = found_.failures.size() >= kMostFailures;
     } else if (!screened.refused.empty()) {
       ++found_.refused[screened.refused];

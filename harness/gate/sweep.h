@@ -33,7 +33,7 @@ struct SweepJob {
   StartJudge start_judge;
   std::function<bool()> stop_asked = [] { return false; };
   // Gives one that the policy lists the verdict `known`, and for its reason what the policy says.
-  std::function<void(SweepFailure&)> excuse = [](SweepFailure&) {};
+  std::function<void(Record&)> excuse = [](Record&) {};
 };
 
 struct Sweep {

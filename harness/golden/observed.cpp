@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 
 #include "check/hash.h"
 #include "core/case.h"
 #include "core/error.h"
+#include "core/number_text.h"
 
 namespace assay {
 namespace {
@@ -24,8 +24,9 @@ constexpr std::array<double SeedStatistics::*, 4> kNumbers{&SeedStatistics::misr
 
 template <class Number>
 bool parse_number(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  const std::optional<Number> number = number_of<Number>(text);
+  if (number) value = *number;
+  return number.has_value();
 }
 
 bool parse_seed(std::string_view name, std::string_view text, SeedStatistics& seed) {
@@ -37,10 +38,6 @@ bool parse_seed(std::string_view name, std::string_view text, SeedStatistics& se
     text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
   }
   return true;
-}
-
-bool is_hexadecimal(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool parse_observed(const std::string& line, Observed& observed) {

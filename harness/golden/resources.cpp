@@ -1,8 +1,9 @@
 #include "golden/resources.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "core/number_text.h"
 
 namespace assay {
 namespace {
@@ -11,11 +12,6 @@ constexpr std::pair<int64_t KernelResources::*, const char*> kQuantities[] = {
     {&KernelResources::registers, "registers of a thread"},
     {&KernelResources::local_bytes, "bytes of local memory (spills) of a thread"},
     {&KernelResources::shared_bytes, "bytes of shared memory of a block"}};
-
-bool parse_count(std::string_view text, int64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0;
-}
 
 // The number behind the last " NAME=": names of kernels come before and may hold anything.
 bool number_of(std::string_view text, std::string_view name, int64_t& value) {

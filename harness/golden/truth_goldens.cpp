@@ -3,24 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
 #include "check/element_runs.h"
 #include "core/error.h"
+#include "core/number_text.h"
 #include "golden/filled_case.h"
 
 namespace assay {
 namespace {
-
-bool is_hexadecimal(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-bool parse_count(std::string_view text, int64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0;
-}
 
 bool parse_named_count(std::string_view word, std::string_view name, int64_t& value) {
   return word.starts_with(name) && parse_count(word.substr(name.size()), value);

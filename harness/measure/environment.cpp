@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/number_text.h"
 #include "measure/flush.h"
 #include "record/json_text.h"
 
@@ -63,13 +63,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-std::optional<int64_t> integer_of(std::string_view text) {
-  text = trimmed(text);
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+std::optional<int64_t> integer_of(std::string_view text) { return number_of<int64_t>(trimmed(text)); }
 
 // cpu0, cpu1, ... in sysfs.
 std::vector<fs::path> cpu_folders(const fs::path& root) {

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/number_text.h"
 #include "record/json_text.h"
 
 namespace assay {
@@ -38,11 +38,9 @@ class Nvml {
     const char* visible = std::getenv(kVisibleDevices);
     const std::string_view all = visible == nullptr ? "0" : visible;
     const std::string wanted(all.substr(0, all.find(',')));
-    unsigned index = 0;
-    const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
-    const bool is_index = error == std::errc() && end == wanted.data() + wanted.size();
-    const int found = is_index ? call("nvmlDeviceGetHandleByIndex_v2", index, &device_)
-                               : call("nvmlDeviceGetHandleByUUID", wanted.c_str(), &device_);
+    const std::optional<unsigned> index = number_of<unsigned>(wanted);
+    const int found = index ? call("nvmlDeviceGetHandleByIndex_v2", *index, &device_)
+                            : call("nvmlDeviceGetHandleByUUID", wanted.c_str(), &device_);
     if (found != kSuccess) device_ = nullptr;
   }
   ~Nvml() {

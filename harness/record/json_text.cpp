@@ -83,4 +83,6 @@ nlohmann::json number_to_json(double value) {
   return value;
 }
 
+nlohmann::json number_or_null(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+
 }  // namespace assay

@@ -25,5 +25,7 @@ nlohmann::json texts_to_json(const std::vector<std::string>& texts);
 
 // JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf". A NaN's payload is not kept.
 nlohmann::json number_to_json(double value);
+// null for what is not finite, where that means that nobody knows it.
+nlohmann::json number_or_null(double value);
 
 }  // namespace assay

@@ -11,7 +11,7 @@
 namespace assay {
 
 inline constexpr int kRecordSchemaMajor = 1;  // readers refuse a newer one
-inline constexpr int kRecordSchemaMinor = 9;
+inline constexpr int kRecordSchemaMinor = 10;
 
 // What one check found.
 enum class Outcome {
@@ -49,7 +49,9 @@ struct CheckResult {
   Outcome outcome = Outcome::pass;
   Verdict verdict = Verdict::pass;  // what a fail makes of the record
   std::string detail;               // one line; for a failure: index, got, want, bound
-  std::string of_case = {};         // kernel id of the case beside the record's that failed; empty: the record's own
+  // Kernel id of the case beside the record's that failed, or that was asked and found right; empty: the record's own,
+  // or several.
+  std::string of_case = {};
 
   bool operator==(const CheckResult&) const = default;
 };

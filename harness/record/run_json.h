@@ -77,7 +77,8 @@ struct PinLabel {
 
 struct Run {
   Asked asked;
-  std::string commit{};  // of the tree that was judged, as commit_of() of gate/base_tree.h names it; empty: not known
+  std::string commit{};  // of the tree that was judged, as commit_of() of gate/base_tree.h names it; empty: not known,
+                         // or several
   std::string started;   // RFC 3339, UTC
   std::string finished;  // empty while it runs, and for ever when it was killed
   int64_t planned = 0;   // kernel-cases

@@ -19,7 +19,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // One element: r, E and what the kernel gave.
 Outcome judged(DType t, double r, double e, double got, Evidence evidence = Evidence::rigorous) {
-  Trial trial(t, 1);
+  AccuracyTrial trial(t, 1);
   trial.reference.hi[0] = r;
   trial.bounds.e_alg[0] = e;
   trial.bounds.evidence[0] = evidence;
@@ -45,7 +45,7 @@ TEST(Accuracy, ANanBoundPassesNothing) {
 }
 
 TEST(Accuracy, NanPolicyUnspecifiedExcusesOnlyNanResults) {
-  Trial trial(DType::f32, 2);
+  AccuracyTrial trial(DType::f32, 2);
   trial.contract.nan_policy = ASSAY_NAN_UNSPECIFIED;
   trial.reference.hi = {kNan, 1};
   trial.set(0, 5);
@@ -67,7 +67,7 @@ TEST(Accuracy, OverflowIsTheTypesOwn) {
   EXPECT_EQ(judged(DType::i8, -kInf, 0, -128), Outcome::pass);
   EXPECT_EQ(judged(DType::u8, -3, 0, 0), Outcome::pass);
   EXPECT_EQ(judged(DType::u8, 300, 0, 44), Outcome::fail) << "wrapped instead of saturated";
-  Trial trial(DType::e4m3, 2);
+  AccuracyTrial trial(DType::e4m3, 2);
   trial.reference.hi = {460, 500};
   trial.set(0, 448);
   trial.set_bits(1, 0x7f);
@@ -89,7 +89,7 @@ TEST(Accuracy, ExactIgnoresTheAlgorithmsBound) {
 }
 
 TEST(Accuracy, ZerosCompareByValueUnlessBitwise) {
-  Trial trial(DType::f32, 1);
+  AccuracyTrial trial(DType::f32, 1);
   trial.set(0, -0.0);
   EXPECT_EQ(trial.judge().failures, 0);
   trial.reference.bitwise = true;
@@ -100,7 +100,7 @@ TEST(Accuracy, ZerosCompareByValueUnlessBitwise) {
 
 TEST(Accuracy, WithoutEvidenceInfinitiesPassAndFiniteErrorsDoNot) {
   for (const double got : {kInf, -kInf, kNan, 1.0}) {
-    Trial trial(DType::f32, 1);
+    AccuracyTrial trial(DType::f32, 1);
     trial.reference.hi[0] = 1;
     trial.bounds.evidence[0] = Evidence::no_evidence;
     trial.set(0, got);
@@ -126,7 +126,7 @@ TEST(Accuracy, UnknownDepthAndVacuousBoundsAreWeak) {
   EXPECT_EQ(judged(DType::f32, 1, 1e-3, 1, Evidence::weak), Outcome::weak);
   EXPECT_EQ(judged(DType::f32, 1, 2, 1), Outcome::weak);
   EXPECT_EQ(judged(DType::f32, 0, 1e-44, 0), Outcome::pass) << "an underflow term is not vacuous";
-  Trial trial(DType::f32, 3);
+  AccuracyTrial trial(DType::f32, 3);
   trial.reference.hi = {1, 1, 0};
   trial.bounds.e_alg = {0.1, 0.1, 0.1};
   trial.set(0, 1);
@@ -167,7 +167,7 @@ TEST(Accuracy, OneWrongElementAnywhereFails) {
 }
 
 TEST(Accuracy, DetailNamesElementValuesAndBound) {
-  Trial trial(DType::f32, 20);
+  AccuracyTrial trial(DType::f32, 20);
   for (size_t i = 0; i < 20; ++i) trial.bounds.e_alg[i] = 1e-7;
   trial.reference.hi[12] = 0.25;
   trial.set(12, 0.5);
@@ -178,7 +178,7 @@ TEST(Accuracy, DetailNamesElementValuesAndBound) {
 }
 
 TEST(Accuracy, StatisticsAreThoseOfTheDefinitions) {
-  Trial trial(DType::f32, 4);
+  AccuracyTrial trial(DType::f32, 4);
   trial.reference.hi = {1, 1, 1, -1};
   trial.bounds.e_alg.assign(4, 0x1p-20);
   trial.set(0, 1);
@@ -209,13 +209,13 @@ TEST(Accuracy, StatisticsAreThoseOfTheDefinitions) {
 }
 
 TEST(Accuracy, AReferenceOfAnotherSizeIsAFaultOfTheHarness) {
-  Trial trial(DType::f32, 4);
+  AccuracyTrial trial(DType::f32, 4);
   trial.reference.hi.pop_back();
   EXPECT_THROW(trial.judge(), Error);
-  Trial other(DType::f32, 4);
+  AccuracyTrial other(DType::f32, 4);
   other.bounds.evidence.clear();
   EXPECT_THROW(other.judge(), Error);
-  Trial named(DType::f32, 4);
+  AccuracyTrial named(DType::f32, 4);
   named.reference.tensor = "z";
   EXPECT_THROW(named.judge(), Error);
   ErrorSummary partly{.tensor = "y", .elements = 8, .rigorous = 4};

@@ -8,14 +8,14 @@
 namespace assay {
 
 // One output tensor with its oracle, bounds and contract, as a judge holds them.
-struct Trial {
+struct AccuracyTrial {
   TensorSpec spec;
   Reference reference;
   Bounds bounds;
   Contract contract;
   std::vector<std::byte> got;
 
-  Trial(DType t, size_t n) {
+  AccuracyTrial(DType t, size_t n) {
     spec = {.name = "y", .dtype = t, .shape = {static_cast<int64_t>(n)}, .strides = {1}, .role = Role::output};
     reference = {.tensor = "y", .dtype = t};
     reference.hi.assign(n, 0);

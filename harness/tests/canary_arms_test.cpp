@@ -56,6 +56,22 @@ TEST_F(CanaryArms, OneIsProvedByItself) {
                                                "pin: gemm/x: X_CORE=big was asked for, and isa is small, not big"));
 }
 
+TEST_F(CanaryArms, AFoldersVersionIsWhatTheLibraryTells) {
+  std::vector<Record> records(4);
+  records[1].selection = {{"library", "X 2.9.1  DYNAMIC_ARCH 64"}};
+  records[2].selection = {{"library", "X 2.9.1  DYNAMIC_ARCH 64"}, {"algorithm", "3.1"}};
+  records[3].selection = {{"library", "X, of which nothing is told"}};
+  candidate.records = records;
+  EXPECT_EQ(version_text(candidate), "2") << "it was asked for by its version";
+  candidate.set.version = "/b";
+  EXPECT_THAT(versions_told(candidate), ElementsAre("2.9.1"));
+  EXPECT_EQ(version_text(candidate), "/b (tells 2.9.1)");
+  records[3].selection = {{"library", "X 3.0"}};
+  EXPECT_EQ(version_text(candidate), "/b (tells 2.9.1, 3.0)");
+  candidate.records = {};
+  EXPECT_EQ(version_text(candidate), "/b");
+}
+
 TEST_F(CanaryArms, ACandidateThatLoadsThePinsFileIsTold) {
   candidate.loaded = pin.loaded;
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("candidate: x 2: libx.so.0: /a/libx-1.so was loaded")));

@@ -39,6 +39,7 @@ CanaryEvidence sample_evidence() {
   for (CanarySeen* side : {&evidence.pin, &evidence.candidate}) {
     side->records[2].kernel_id = refused_id;
     for (Record& record : side->records) record.repro = "assay repro '" + record.kernel_id + "'";
+    side->records[1].selection["library"] = side == &evidence.pin ? "Lib 1.0.3" : "Lib 2.0.1";
   }
   Comparison latency{.blocks = 4, .seconds = 2.5};
   CaseResult slower{.id = moved + " warm", .latency_class = "cpu/warm/below-50us", .blocks = 4};
@@ -82,6 +83,7 @@ TEST(CanaryReport, ThePagesSampleIsWhatIsWritten) {
   EXPECT_EQ(document.at("verdict"), "REJECT");
   EXPECT_EQ(document.at("pin").at("repro"), "assay repro 'ID'");
   EXPECT_EQ(document.at("reasons")[0].at("repro").at("candidate"), "assay repro '" + std::string(kCanaryCase) + "'");
+  EXPECT_EQ(document.at("candidate").at("tells"), nlohmann::json({"2.0.1"}));
   EXPECT_EQ(document.at("asked").at("filters"), nlohmann::json({"gemm/lib"}));
   EXPECT_EQ(document.at("asked").at("modules"), nlohmann::json({"mine.so"}));
   EXPECT_EQ(document.at("cases")[3].at("pin"), "pass");

@@ -40,6 +40,28 @@ TEST_F(Cli, ResumingDoesWhatIsLeft) {
   EXPECT_EQ(read_records(run).size(), all);
 }
 
+TEST_F(Cli, ARunThatGoesOnInAnotherCommitIsOfNeither) {
+  const std::string root = tree();
+  const auto commit = [&](const std::string& what) {
+    write_text(root + "/notes.txt", what);
+    ASSERT_EQ(run_program({"git", "-C", root, "init", "--quiet"}).status, 0);
+    ASSERT_EQ(run_program({"git", "-C", root, "add", "."}).status, 0);
+    ASSERT_EQ(run_program({"git", "-C", root, "-c", "user.name=x", "-c", "user.email=x", "commit", "--quiet",
+                           "--message", what})
+                  .status,
+              0);
+  };
+  commit("one");
+  ASSERT_EQ(check("good", "reduce:n=1*", {"--root", root}).status, 0);
+  const std::string one = read_run(run).commit;
+  ASSERT_NE(one, "");
+  ASSERT_EQ(assay({"check", "--resume", run}).status, 0);
+  EXPECT_EQ(read_run(run).commit, one);
+  commit("two");
+  ASSERT_EQ(assay({"check", "--resume", run}).status, 0);
+  EXPECT_EQ(read_run(run).commit, "");
+}
+
 // What is recorded was judged with them: a known issue that is taken away would excuse it still.
 TEST_F(Cli, ARunDoesNotGoOnUnderAnotherPolicyOrOtherGoldens) {
   const std::string root = tree();

@@ -150,12 +150,12 @@ TEST_P(EveryType, CorrectRoundingNeverFailsAndOneUlpBeyondAlwaysDoes) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr size_t kElements = 10000;
-  Trial inside(t, kElements), below(t, kElements), above(t, kElements);
+  AccuracyTrial inside(t, kElements), below(t, kElements), above(t, kElements);
   Exact exact;
   int64_t can_lie_below = 0, can_lie_above = 0;
   for (size_t i = 0; i < kElements; ++i) {
     const Sample s = draw(t, random);
-    for (Trial* trial : {&inside, &below, &above}) {
+    for (AccuracyTrial* trial : {&inside, &below, &above}) {
       trial->reference.hi[i] = s.hi;
       trial->reference.lo[i] = s.lo;
       trial->bounds.e_alg[i] = s.e / 2;

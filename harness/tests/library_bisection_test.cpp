@@ -25,7 +25,7 @@ TEST(LibraryBisection, FindsTheFirstBadOneWhereverItIs) {
   for (const size_t count : {2u, 3u, 4u, 7u, 50u}) {
     for (size_t first_bad = 1; first_bad < count; ++first_bad) {
       const Bisection found = bisect(versions(count), [&](const LibraryVersion& one) {
-        return number(one) < first_bad ? Judged::good : Judged::bad;
+        return number(one) < first_bad ? Goodness::good : Goodness::bad;
       });
       EXPECT_EQ(number(*found.first_bad), first_bad);
       EXPECT_EQ(number(*found.last_good), first_bad - 1);
@@ -37,8 +37,8 @@ TEST(LibraryBisection, FindsTheFirstBadOneWhereverItIs) {
 
 TEST(LibraryBisection, WhatIsUnknownIsSaidNotGuessed) {
   const Bisection found = bisect(versions(9), [](const LibraryVersion& one) {
-    if (number(one) >= 3 && number(one) <= 5) return Judged::unknown;
-    return number(one) < 3 ? Judged::good : Judged::bad;
+    if (number(one) >= 3 && number(one) <= 5) return Goodness::unknown;
+    return number(one) < 3 ? Goodness::good : Goodness::bad;
   });
   EXPECT_EQ(number(*found.last_good), 2u);
   EXPECT_EQ(number(*found.first_bad), 6u);
@@ -47,18 +47,20 @@ TEST(LibraryBisection, WhatIsUnknownIsSaidNotGuessed) {
 }
 
 TEST(LibraryBisection, AsksOnlyOfEndsThatDiffer) {
-  const auto all = [](Judged judged) { return [judged](const LibraryVersion&) { return judged; }; };
-  EXPECT_THAT(message_of([&] { bisect(versions(3), all(Judged::bad)); }),
+  const auto all = [](Goodness judged) { return [judged](const LibraryVersion&) { return judged; }; };
+  EXPECT_THAT(message_of([&] { bisect(versions(3), all(Goodness::bad)); }),
               HasSubstr("0 (PyPI), the first, is not good"));
-  const auto first_good = [](const LibraryVersion& one) { return number(one) == 0 ? Judged::good : Judged::unknown; };
+  const auto first_good = [](const LibraryVersion& one) {
+    return number(one) == 0 ? Goodness::good : Goodness::unknown;
+  };
   EXPECT_THAT(message_of([&] { bisect(versions(3), first_good); }),
               HasSubstr("of 2 (PyPI), the last, nothing is known"));
-  EXPECT_THAT(message_of([&] { bisect(versions(3), all(Judged::unknown)); }), HasSubstr("is not good"));
-  EXPECT_THAT(message_of([&] { bisect(versions(1), all(Judged::good)); }), HasSubstr("no two versions"));
+  EXPECT_THAT(message_of([&] { bisect(versions(3), all(Goodness::unknown)); }), HasSubstr("is not good"));
+  EXPECT_THAT(message_of([&] { bisect(versions(1), all(Goodness::good)); }), HasSubstr("no two versions"));
 }
 
 TEST(LibraryBisection, WithoutABadOneItEndsAfterTheEnds) {
-  const Bisection found = bisect(versions(9), [](const LibraryVersion&) { return Judged::good; });
+  const Bisection found = bisect(versions(9), [](const LibraryVersion&) { return Goodness::good; });
   EXPECT_FALSE(found.first_bad);
   EXPECT_EQ(found.steps.size(), 2u);
 }

@@ -117,6 +117,26 @@ TEST_F(StaleIssues, ItShowsInACaseBesideAnotherToo) {
   EXPECT_THAT(stale_known_issues(policy, history, run(999), {padded, dense}), IsEmpty());
 }
 
+// No case that is listed needs to be of it, and what is asked beside others and right tells too.
+TEST_F(StaleIssues, ACaseBesideAnotherThatIsRightCountsToo) {
+  policy.known_issues[0].kernel = "*,pad_a=*";
+  for (const Outcome outcome : {Outcome::pass, Outcome::not_applicable}) {
+    Record dense = passed();
+    for (CheckResult& result : dense.checks) {
+      if (result.check != "same-padding") continue;
+      result = check_result("same-padding", outcome);
+      result.of_case = "gemm/openblas:m=1,n=1,pad_a=3,dtype=f32";
+    }
+    for (int i = 1; i <= 19; ++i) keep(run(i), {dense}, outcome == Outcome::pass ? "-a" : "-b");
+    EXPECT_EQ(stale(dense).size(), 1u);
+    std::filesystem::remove_all(history);
+    for (CheckResult& result : dense.checks) result.of_case.clear();
+    for (int i = 1; i <= 19; ++i) keep(run(i), {dense});
+    EXPECT_THAT(stale(dense), IsEmpty()) << "of the dense case itself nothing is listed";
+    std::filesystem::remove_all(history);
+  }
+}
+
 TEST_F(StaleIssues, RunsThatCouldNotShowItNeitherCountNorReset) {
   keep_clean(1, 18);
   keep(run(20), {unjudged()});

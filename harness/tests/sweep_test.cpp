@@ -13,6 +13,7 @@
 namespace assay {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -138,6 +139,38 @@ TEST_F(SweepTest, WhatIsNotVerifiedIsCountedApartAndNeverPasses) {
   EXPECT_GE(sweep.verified, 10);
   ASSERT_FALSE(sweep.failures.empty());
   EXPECT_EQ(sweep.failures[0], (SweepFailure{script.checked[2], Verdict::wrong, "accuracy: c[3] got 1 want 2"}));
+}
+
+// Which checks failed, what ran and what was loaded late are what an excuse is of.
+TEST_F(SweepTest, AnExcuseIsOfAllThatFailed) {
+  script.screen = [](const Case&) -> Screened {
+    Screened screened{.verdict = Verdict::wrong, .reason = "accuracy: c[3] got 1 want 2"};
+    screened.record.checks = {check_result("accuracy", Outcome::fail), check_result("guards", Outcome::fail)};
+    screened.record.selection = {{"isa", "avx2"}};
+    return screened;
+  };
+  const std::vector<KnownIssue> wrong{
+      {.kernel = "gemm/simd:*", .verdict = Verdict::wrong, .owner = "me", .expires = day(2027, 1, 1), .isa = {"avx2"}}};
+  std::vector<KnownIssue> both = wrong;
+  both.push_back(wrong.front());
+  both.back().verdict = Verdict::memory;
+  const auto swept = [&](const std::vector<KnownIssue>& issues) {
+    SweepJob excused = job(0);
+    excused.seconds = 0.2;
+    excused.excuse = [&](Record& record) { apply_known_issues(issues, {}, {}, day(2026, 1, 1), record); };
+    return sweep_kernel(excused);
+  };
+  EXPECT_EQ(swept(wrong).failures.size(), kMostFailures) << "nobody knows of the write out of bounds";
+  const Sweep known = swept(both);
+  EXPECT_TRUE(known.failures.empty());
+  ASSERT_EQ(known.known.size(), 1u);
+  EXPECT_THAT(known.known.begin()->first, HasSubstr("wrong, known until 2027-01-01 (me): ; accuracy"));
+}
+
+TEST_F(SweepTest, AStopWhileItsJudgeStartsLosesNothingOfOthers) {
+  SweepJob stopped = job(10);
+  stopped.start_judge = []() -> std::unique_ptr<Judge> { throw JudgeStopped("stopped"); };
+  EXPECT_EQ(sweep_kernel(stopped), Sweep{.kernel = "gemm/simd"});
 }
 
 TEST_F(SweepTest, OnlyWhatTheContractClaimsIsAsked) {

@@ -38,19 +38,22 @@ void Comparisons::vary_case(const char* check, const Trial& base, const std::opt
       return sheet_.set(check, Outcome::not_applicable, "this fill of " + tensors_[i].name + " depends on the shape");
     }
   }
+  const std::string of_case = related->kernel_id(kernel_.name);
+  const auto tell = [&](Outcome outcome, const std::string& detail) {
+    CheckResult result = check_result(check, outcome, detail);
+    result.of_case = of_case;
+    sheet_.set(std::move(result));
+  };
   const Outputs got = launch(trial, Poison::second);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorSpec &spec = tensors_[outputs_[i]], &part = trial.tensors()[outputs_[i]];
     const int64_t at = court_.laboratory->changed_in_leading_part(spec, base_[i], part, got[i]);
     if (at == kNowhere) continue;
-    require_right(got, *expect_beside(trial, *related, seed()), trial.contract(), how + ", " + related->id(),
-                  related->kernel_id(kernel_.name));
-    if (!contract_.promised(promise)) {
-      return sheet_.set(check, Outcome::not_applicable, std::string(kVaries) + how);
-    }
+    require_right(got, *expect_beside(trial, *related, seed()), trial.contract(), how + ", " + related->id(), of_case);
+    if (!contract_.promised(promise)) return tell(Outcome::not_applicable, std::string(kVaries) + how);
     return sheet_.set(check, Outcome::fail, how + ": " + change(spec, base_[i], part, got[i], at));
   }
-  sheet_.set(check, Outcome::pass, contract_.promised(promise) ? "" : std::string(kObserved));
+  tell(Outcome::pass, contract_.promised(promise) ? "" : std::string(kObserved));
 }
 
 std::optional<Trial> Comparisons::beside(const Case& related, std::string& why_not) {

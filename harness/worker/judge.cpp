@@ -66,8 +66,6 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
   return text;
 }
 
-std::string file_name(const std::string& path) { return std::filesystem::path(path).filename(); }
-
 class Judge {
  public:
   Judge(const JudgeSettings& settings, const OpRegistry& ops)
@@ -100,7 +98,7 @@ class Judge {
 
  private:
   json load(const std::string& file) {
-    const auto [named, is_new] = modules_.try_emplace(file_name(file), file);
+    const auto [named, is_new] = modules_.try_emplace(std::filesystem::path(file).filename(), file);
     if (!is_new && named->second != file) {
       throw UsageError("module " + file + ": " + named->second +
                        " has the same file name, and libraries are told to be of a module by that; rename one");
@@ -202,10 +200,12 @@ class Judge {
       } catch (const std::exception& e) {  // costs this case alone
         screened = {.verdict = Verdict::error, .reason = e.what()};
       }
+      screened.record.late_libraries = late_libraries();
       all.push_back({{"refused", screened.refused},
                      {"unverified", screened.unverified},
                      {"verdict", word_of(screened.verdict)},
-                     {"reason", screened.reason}});
+                     {"reason", screened.reason},
+                     {"record", screened.verdict == Verdict::pass ? json() : to_json(screened.record)}});
     }
     return {{"screened", all}};
   }

@@ -129,7 +129,7 @@ std::vector<Screened> JudgeClient::screen(const KernelInfo& kernel, std::span<co
   std::vector<Screened> all;
   for (const json& one : answer.at("screened")) {
     all.push_back({one.at("refused"), one.at("unverified"), verdict_named(one.at("verdict").get<std::string>()),
-                   one.at("reason")});
+                   one.at("reason"), one.at("record").is_null() ? Record{} : record_from_json(one.at("record"))});
   }
   if (all.size() != cases.size()) throw Error("the judge answered for " + std::to_string(all.size()) + " cases");
   return all;

@@ -79,6 +79,7 @@ struct Screened {
   std::string unverified;  // it took it, and nothing is known of its answer: why
   Verdict verdict = Verdict::pass;
   std::string reason;  // of a verdict that is no pass: "check: detail"
+  Record record;       // then: the checks that failed, what the kernel says that it ran, and what was loaded late
 };
 
 // The judge process died or broke the protocol. The question in flight has no answer; start another judge.

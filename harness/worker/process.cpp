@@ -12,22 +12,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
 
+#include "core/clock.h"
 #include "core/error.h"
+#include "core/number_text.h"
 #include "device/layout.h"
 
 extern char** environ;
 
 namespace assay {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kOutputKept = 4096;
 
@@ -206,10 +205,8 @@ void close_to_others() { ::prctl(PR_SET_DUMPABLE, 0); }
 void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 std::optional<pid_t> process_id_of(std::string_view text) {
-  pid_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size() || id < 0) return std::nullopt;
-  return id;
+  const std::optional<pid_t> id = number_of<pid_t>(text);
+  return id && *id >= 0 ? id : std::nullopt;
 }
 
 void end_with_parent(pid_t parent) {

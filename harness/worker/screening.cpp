@@ -24,6 +24,7 @@ class Screening : public Steps {
       screened.verdict = result.verdict;
       screened.reason = result.check + ": " + result.detail;
     }
+    if (screened.verdict != Verdict::pass) screened.record = sheet_.record;
     if (sheet_.failed()) court_.first->restart();  // what it left in the process must not reach the next case
     return screened;
   }

@@ -1,10 +1,10 @@
 // A record while it is being filled in: check results by name, times by phase.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
+#include "core/clock.h"
 #include "record/record.h"
 #include "record/verdict.h"
 
@@ -14,12 +14,11 @@ namespace assay {
 class Stopwatch {
  public:
   Stopwatch(Record& record, const char* phase) : seconds_(&record.seconds[phase]), start_(Clock::now()) {}
-  ~Stopwatch() { *seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+  ~Stopwatch() { *seconds_ += seconds_since(start_); }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
-  using Clock = std::chrono::steady_clock;
   double* seconds_;
   Clock::time_point start_;
 };
@@ -35,13 +34,18 @@ class Sheet {
     return nullptr;
   }
 
-  // The first failure of a check stays; anything else is replaced.
+  // The first failure of a check stays, but for one of a case beside the record's, which gives way to the record's own;
+  // of two such cases it is told as the record's own, so that what is known of one excuses no other. Anything else is
+  // replaced.
   void set(CheckResult result) {
     CheckResult* old = find(result.check);
     if (old == nullptr) {
       record.checks.push_back(std::move(result));
     } else if (old->outcome != Outcome::fail) {
       *old = std::move(result);
+    } else if (result.outcome == Outcome::fail && result.of_case != old->of_case) {
+      if (result.of_case.empty()) *old = std::move(result);
+      old->of_case.clear();
     }
   }
   void set(std::string_view check, Outcome outcome, std::string detail = "") {

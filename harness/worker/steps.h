@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "worker/examination.h"
 #include "worker/sheet.h"
 #include "worker/trial.h"
@@ -26,7 +27,6 @@ class Series {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   static constexpr int kLeast = 2;
   int most_, begun_ = 0;
   Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(100);

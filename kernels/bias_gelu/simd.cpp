@@ -197,7 +197,8 @@ const assay_contract* plan_contract(const Call& c) {
 }
 
 ASSAY_KERNEL(bias_gelu, simd, .target = "cpu", .refuse = refuse, .launch = launch, .describe = describe,
-             .plan_contract = plan_contract, .contract = contract(ASSAY_ACC_F32, ASSAY_EXP_NONE))
+             .unavailable = assay::simd::no_sse4, .plan_contract = plan_contract,
+             .contract = contract(ASSAY_ACC_F32, ASSAY_EXP_NONE))
 
 }  // namespace
 }  // namespace assay::simd

@@ -12,4 +12,18 @@
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #endif
 
+namespace assay::simd {
+
+// Why no SIMD kernel runs on this processor, or null: all that surrounds what Highway chooses is compiled with these.
+inline const char* no_sse4() {
+#ifdef __x86_64__
+  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("aes") || !__builtin_cpu_supports("pclmul")) {
+    return "this processor lacks one of SSE4.2, AES and PCLMUL, with which the SIMD kernels are compiled";
+  }
+#endif
+  return nullptr;
+}
+
+}  // namespace assay::simd
+
 #endif

@@ -109,6 +109,7 @@ const assay_contract* plan_contract(const Call& c) { return c.word("dtype") == "
 }  // namespace
 
 ASSAY_KERNEL(gemm, simd, .plan = make_plan, .workspace = workspace, .launch = launch, .describe = describe,
-             .plan_contract = plan_contract, .contract = contract_with(ASSAY_ACC_F32))
+             .unavailable = assay::simd::no_sse4, .plan_contract = plan_contract,
+             .contract = contract_with(ASSAY_ACC_F32))
 
 #endif

@@ -91,6 +91,7 @@ void describe(const Call& call, const assay::Describe& emit) {
 // Within the domain every sum fits 32 bits: differences are within +-255, or +-128 without zero points. A thread's
 // scratch is at most 504 x 256 of 2 bytes for A, 128 x 128 of 4 for B and 504 x 1024 partial sums of 4: 2.3 MiB.
 ASSAY_KERNEL(gemm_int8, simd, .plan = make_plan, .workspace = workspace, .launch = launch, .describe = describe,
+             .unavailable = assay::simd::no_sse4,
              .contract = {.interface_version = 1,
                           .owner = assay::simd::kOwner,
                           .domain = "dtype in i8; k <= 33025; za >= -128; za <= 127; zb >= -128; zb <= 127"

@@ -337,7 +337,8 @@ const assay_contract* plan_contract(const Call& c) {
 }
 
 ASSAY_KERNEL(softmax, simd, .target = "cpu", .refuse = refuse, .workspace = workspace, .launch = launch,
-             .describe = describe, .plan_contract = plan_contract, .contract = contract(ASSAY_ACC_F32))
+             .describe = describe, .unavailable = assay::simd::no_sse4, .plan_contract = plan_contract,
+             .contract = contract(ASSAY_ACC_F32))
 
 }  // namespace
 }  // namespace assay::simd

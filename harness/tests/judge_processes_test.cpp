@@ -1,0 +1,174 @@
+// The judge's processes and those it starts: what they may see, load and need, and what becomes of the others when one
+// ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <set>
+
+#include "bad_module_checks.h"
+#include "scratch.h"
+#include "worker/process.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
+
+using bad::concluded;
+using bad::details;
+using bad::kNormal;
+using bad::module_named;
+
+JudgeSettings settings() { return bad::settings(Device::cpu, 5); }
+
+// A user's processes are protected by other means than root's.
+TEST(JudgeProcesses, NobodysWorkerMayLookIntoJudgeOrCoordinatorEither) {
+  if (::getuid() != 0) GTEST_SKIP() << "is another user already: see BadModule of look_into_others";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr int kNobody = 65534;
+    if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(2);
+    ::prctl(PR_SET_DUMPABLE, 1);  // as a program that its user has started
+    JudgeClient judge(settings());
+    const Record record = bad::check(judge, "look_into_others", kNormal);
+    if (record.verdict != Verdict::pass) std::cerr << details(record);
+    ::_exit(record.verdict == Verdict::pass ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(JudgeProcesses, TwoModulesOfOneFileNameAreRefusedForTheirLibrariesWouldBeConfused) {
+  const Scratch scratch;
+  const std::filesystem::path first = module_named("good"), second = scratch.path / "good.so";
+  std::filesystem::copy(first, second);
+  JudgeClient judge(settings());
+  judge.load(first);
+  const std::string said = message_of([&] { judge.load(second); });
+  EXPECT_THAT(said, AllOf(HasSubstr(first.string()), HasSubstr(second.string()), HasSubstr("rename one")));
+  EXPECT_EQ(judge.load(first).size(), 1u) << "once more is no other";
+}
+
+TEST(JudgeProcesses, PreparesInTheProcessThatTimesAndLaunchesNothing) {
+  const Scratch scratch;
+  const std::filesystem::path lazy = scratch.path / "load_late.so";
+  std::filesystem::copy(module_named("late_1"), scratch.path / "late.so");
+  std::filesystem::copy(module_named("load_late"), lazy);
+  JudgeClient from(settings()), judge(settings());
+  const KernelInfo kernel = from.load(lazy).at(0);
+  const OpRegistry ops = make_op_registry();
+  const Case c = ops.parse_case(kNormal);
+  const auto has = [&](const char* file) {
+    return std::ranges::any_of(judge.libraries(), [&](const auto& one) { return one.path.ends_with(file); });
+  };
+  judge.prepare(kernel, c);
+  EXPECT_TRUE(has("load_late.so"));
+  EXPECT_FALSE(has("/late.so")) << "it launched";
+  EXPECT_EQ(judge.time(kernel, c, {}).failed, "");
+  EXPECT_TRUE(has("/late.so"));
+}
+
+TEST(JudgeProcesses, OneThatEndsSparesThoseThatOthersAreStarting) {
+  const auto start_and_end = [] {
+    for (int i = 0; i < 100; ++i) JudgeClient judge(settings());
+  };
+  auto other = std::async(std::launch::async, start_and_end);
+  EXPECT_NO_THROW(start_and_end());
+  EXPECT_NO_THROW(other.get());
+}
+
+TEST(JudgeProcesses, WhatFailsWhenItIsPreparedIsToldWhenItIsTimed) {
+  JudgeClient from(settings()), judge(settings());
+  KernelInfo kernel = from.load(module_named("good")).at(0);
+  kernel.module = module_named("crash_in_prepare");
+  const OpRegistry ops = make_op_registry();
+  const Case c = ops.parse_case(kNormal);
+  EXPECT_NO_THROW(judge.prepare(kernel, c));
+  EXPECT_THAT(judge.time(kernel, c, {}).failed, HasSubstr("SIGABRT"));
+}
+
+std::set<std::string> names_in(const std::string& environment) {
+  std::ifstream in(environment, std::ios::binary);
+  std::set<std::string> names;
+  for (std::string entry; std::getline(in, entry, '\0');) names.insert(entry.substr(0, entry.find('=')));
+  return names;
+}
+
+TEST(JudgeProcesses, AWorkerIsNotToldByANameInItsEnvironmentThatItTimes) {
+  JudgeClient judge(settings());
+  const KernelInfo kernel = judge.load(module_named("good")).at(0);  // in a worker that judges
+  judge.prepare(kernel, make_op_registry().parse_case(kNormal));
+  std::vector<pid_t> workers = stray_processes(judge.pid(), own_children());
+  ASSERT_THAT(workers, SizeIs(2));
+  const auto names = [&](size_t i) { return names_in("/proc/" + std::to_string(workers[i]) + "/environ"); };
+  EXPECT_THAT(names(0), IsSupersetOf({"GOMP_SPINCOUNT", "LD_LIBRARY_PATH"}));
+  EXPECT_EQ(names(0), names(1));
+}
+
+TEST(JudgeProcesses, ALibraryThatIsReplacedDuringARunIsAnother) {
+  const Scratch scratch;
+  const std::filesystem::path late = scratch.path / "late.so", lazy = scratch.path / "load_late.so";
+  std::filesystem::copy(module_named("load_late"), lazy);
+  JudgeClient judge(settings());
+  const OpRegistry ops = make_op_registry();
+  const auto loaded_late = [&](const std::string& build) {
+    std::filesystem::copy(module_named("late_" + build), late, std::filesystem::copy_options::overwrite_existing);
+    const std::vector<std::string> all = judge.check(judge.load(lazy).at(0), ops.parse_case(kNormal)).late_libraries;
+    judge.load(module_named("good"));  // ends the processes of the other
+    return std::set<std::string>(all.begin(), all.end());
+  };
+  const std::set<std::string> one = loaded_late("1");
+  EXPECT_THAT(one, ElementsAre(HasSubstr("late.so ")));
+  EXPECT_EQ(loaded_late("1"), one) << "the same again";
+  EXPECT_THAT(loaded_late("2"), AllOf(SizeIs(2), IsSupersetOf(one)));
+}
+
+TEST(JudgeProcesses, ACaseThatFitsAddressesButNotMemoryIsNotBegun) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const auto kernel = judge.load(module_named("good")).at(0);
+  try {
+    // 256 GiB of input: half of what can be addressed.
+    judge.check(kernel, ops.parse_case("reduce:kind=max,outer=1,n=68719476736,dtype=f32"));
+    ADD_FAILURE() << "was judged";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("MiB are available"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(concluded(judge.check(kernel, ops.parse_case(kNormal))).verdict, Verdict::pass) << "the judge goes on";
+}
+
+TEST(JudgeProcesses, OnlyAProcessIdIsTakenForItsParents) {
+  EXPECT_EQ(process_id_of("4711"), 4711);
+  EXPECT_EQ(process_id_of(std::to_string(kParentIsATool)), kParentIsATool);
+  for (const char* none : {"", "-1", "+1", " 1", "1 ", "12x", "x", "99999999999999999999"}) {
+    EXPECT_EQ(process_id_of(none), std::nullopt) << none;
+  }
+}
+
+TEST(JudgeProcesses, AWorkerKilledFromOutsideCostsNothing) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const auto kernel = judge.load(module_named("good")).at(0);
+  const Case c = ops.parse_case(kNormal);
+  const Record before = concluded(judge.check(kernel, c));
+  for (const pid_t worker : stray_processes(judge.pid(), {judge.pid()})) ::kill(worker, SIGKILL);
+  const Record after = concluded(judge.check(kernel, c));
+  EXPECT_EQ(after.verdict, Verdict::pass) << details(after);
+  EXPECT_EQ(after.output_hash, before.output_hash);
+}
+
+}  // namespace
+}  // namespace assay
