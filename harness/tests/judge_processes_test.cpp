@@ -23,6 +23,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 
@@ -88,6 +89,16 @@ TEST(JudgeProcesses, OneThatEndsSparesThoseThatOthersAreStarting) {
   auto other = std::async(std::launch::async, start_and_end);
   EXPECT_NO_THROW(start_and_end());
   EXPECT_NO_THROW(other.get());
+}
+
+// A fresh worker is started beside one that dies, and is a copy of the judge for a moment.
+TEST(JudgeProcesses, NoLibraryOfTheJudgeIsTakenForAWorkers) {
+  JudgeClient judge(settings());
+  for (int i = 0; i < 20; ++i) {
+    const Record record = bad::check(judge, "segfault", kNormal);
+    EXPECT_EQ(record.verdict, Verdict::crashed) << details(record);
+    EXPECT_THAT(record.late_libraries, IsEmpty());
+  }
 }
 
 TEST(JudgeProcesses, WhatFailsWhenItIsPreparedIsToldWhenItIsTimed) {

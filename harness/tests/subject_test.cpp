@@ -106,6 +106,27 @@ TEST(GivenVariable, IsFoundAmongEnvironmentOrArguments) {
   }
 }
 
+// What a process maps that was forked and has not begun its program yet is its parent's.
+TEST(Subject, HasMapsOfItsOwnOnceItHasAnswered) {
+  const JudgeSettings settings = bad::settings(Device::cpu, 5);
+  Subject subject(settings, {});
+  std::vector<pid_t> ended;
+  subject.before_end = [&](pid_t pid) { ended.push_back(pid); };
+  const nlohmann::json load{{"do", "load"}, {"module", bad::module_named("good").string()}};
+  subject.begin(load);
+  EXPECT_TRUE(subject.running());
+  EXPECT_FALSE(subject.has_answered());
+  subject.restart();
+  EXPECT_TRUE(ended.empty());
+  subject.begin(load);
+  subject.settle();
+  EXPECT_TRUE(subject.has_answered());
+  const pid_t pid = subject.pid();
+  subject.restart();
+  EXPECT_EQ(ended, std::vector<pid_t>{pid});
+  EXPECT_FALSE(subject.has_answered());
+}
+
 // Here the system's own one, named as a set's would be: the worker is its argument, and what it has loaded is told as
 // ever.
 TEST(SubjectUnderALoader, IsAWorkerLikeAnyOther) {

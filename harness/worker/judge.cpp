@@ -390,14 +390,14 @@ class Judge {
   // A module may load what it computes with at its first launch: bits are of that as well.
   std::vector<std::string> late_libraries() {
     for (const Subject* subject : {&first_, &second_}) {
-      if (subject->running()) libraries_.note(subject->pid(), module_);
+      if (subject->has_answered()) libraries_.note(subject->pid(), module_);
     }
     return libraries_.late(module_);
   }
 
   json libraries() {
     for (Subject* subject : {&first_, &second_, &timing_}) {
-      if (subject->running()) libraries_.note(subject->pid(), subject != &timing_ ? module_ : "");
+      if (subject->has_answered()) libraries_.note(subject->pid(), subject != &timing_ ? module_ : "");
     }
     json found = json::array();
     for (const LoadedLibrary& library : libraries_.all()) {

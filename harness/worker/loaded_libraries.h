@@ -18,7 +18,8 @@ namespace assay {
 
 class LoadedLibraries {
  public:
-  // What process `pid` maps now. `module`: the file that it holds alone; empty where it may hold several.
+  // What process `pid`, a worker that has answered, maps now. `module`: the file that it holds alone; empty where it
+  // may hold several.
   void note(pid_t pid, const std::string& module);
 
   // What `module` has mapped by now is what it brought when it was loaded.

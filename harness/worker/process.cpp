@@ -351,6 +351,7 @@ nlohmann::json Process::wait_for_answer(std::chrono::duration<double> deadline, 
   return talk([&] {
     while (true) {
       if (auto answer = channel_->poll()) {
+        has_answered_ = true;
         if (!answer->contains("fault")) return std::move(*answer);
         fault_ = std::move((*answer)["fault"]);
       }

@@ -48,6 +48,8 @@ class Process {
 
   pid_t pid() const { return pid_; }
   bool ended() const { return pid_ <= 0; }
+  // Until it has, it may still be the copy of this process that begins the program, with what this process has mapped.
+  bool has_answered() const { return has_answered_; }
 
   // Sends a message; each has one answer, and they come in order.
   void send(const nlohmann::json& message, int file = -1);
@@ -74,6 +76,7 @@ class Process {
   void drain_output();
   pid_t pid_ = -1;
   bool exited_ = false;
+  bool has_answered_ = false;
   int output_pipe_ = -1;
   std::string output_;
   nlohmann::json fault_;

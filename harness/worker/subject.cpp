@@ -132,7 +132,7 @@ bool Subject::finish() {
 }
 
 void Subject::restart() {
-  if (running() && before_end) before_end(pid());
+  if (has_answered() && before_end) before_end(pid());
   process_.reset();
 }
 

@@ -53,7 +53,9 @@ class Subject {
   bool running() const { return process_ != nullptr && !process_->ended(); }
   pid_t pid() const { return running() ? process_->pid() : -1; }
   std::string output_tail() const { return process_ == nullptr ? "" : process_->output_tail(); }
-  // Called before a running worker is ended, while its maps can still be read.
+  // Whether its maps are its own: those of one that has not answered yet may be of the process that started it.
+  bool has_answered() const { return running() && process_->has_answered(); }
+  // Called before a running worker that has answered is ended, while its maps can still be read.
   std::function<void(pid_t)> before_end;
 
  private:
