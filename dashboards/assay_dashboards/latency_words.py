@@ -167,7 +167,7 @@ def _sentence(words):
 
 def change_of(metric: str, delta: float) -> float:
     """In percent, of the tail in percentage points: latency.json has logarithms of ratios, of the tail fractions."""
-    return 100 * (delta if metric == "tail" else math.expm1(delta))
+    return 100 * (delta if metric == "tail" else math.expm1(min(delta, 700.0)))
 
 
 def moved(metric: str, delta: float) -> str:

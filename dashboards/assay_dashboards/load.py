@@ -24,6 +24,13 @@ from .fields import (
 from .latency import Comparison, read_comparison
 from .plain import InputError
 
+
+def _exit_code(value):
+    if integer(value) not in range(5):
+        raise InputError("not an exit code: 0 to 4")
+    return value
+
+
 _CHECK = object_of({"check": word, "outcome": text, "verdict": text, "detail": text})
 _ERROR = object_of(
     {
@@ -105,7 +112,7 @@ _RUN = object_of(
         "tables": object_of(
             {
                 "checks": list_of(object_of({"check": word, "verdict": word, "meaning": text})),
-                "verdicts": list_of(object_of({"verdict": word, "exit_code": integer, "meaning": text})),
+                "verdicts": list_of(object_of({"verdict": word, "exit_code": _exit_code, "meaning": text})),
                 "error_histogram_edges": list_of(number),
             }
         ),

@@ -1,7 +1,9 @@
 """What the history shows: candidates in their place and never as alarms, epochs, what is not watched and why, and that
 nothing of a record can act in the page."""
 
+import contextlib
 import re
+import sqlite3
 
 import numpy as np
 import pytest
@@ -50,6 +52,29 @@ def shown(url, capsys, tmp_path, *arguments):
     assert err == ""
     assert out.splitlines()[-1] == str(tmp_path / "page" / "history.html")
     return out, (tmp_path / "page" / "history.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("UPDATE history_epoch SET facts = '{'", "Expecting property name"),
+        ("UPDATE history_point SET p50_us = 'abc'", "could not convert string to float"),
+        ("DELETE FROM history_run WHERE id = 2", "points of run 2, of which nothing else is told"),
+        ("DELETE FROM history_run WHERE id = 1", "points of run 1, of which nothing else is told"),
+    ],
+)
+def test_damage_is_told_in_one_line(tmp_path, capsys, damage, says):
+    file = tmp_path / "h.sqlite"
+    assert main(["import", f"--db=sqlite:///{file}", *map(str, full_history(tmp_path / "runs"))]) == 0
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute(damage)
+        connection.commit()
+    capsys.readouterr()
+    assert main(["show", f"--db=sqlite:///{file}", f"--out={tmp_path / 'page'}"]) == 4
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert f"{file}: is damaged: " in err
+    assert says in err
 
 
 @pytest.fixture(scope="module")

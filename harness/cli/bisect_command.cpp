@@ -82,7 +82,7 @@ class Canaries {
     std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
     command.insert(command.end(), words.begin(), words.end());
     command.insert(command.end(), {has_begun ? "--resume" : "--out", out.string()});
-    const ProgramEnd end = run_program(command);
+    const ProgramEnd end = run_program(command, {}, [] { return interrupt_signal() != 0; });
     if (interrupt_signal() != 0) throw Stopped();
     const auto verdict = verdict_in(out);
     if (!verdict) fail_as(version, end);

@@ -302,6 +302,11 @@ int canary_command(const Options& given) {
   const fs::path folder = !options.resume.empty() ? options.resume
                           : !options.out.empty()  ? options.out
                                                   : fresh_folder(setting.trees.root, "canary-", "-" + options.library);
+  std::error_code error;
+  if (options.resume.empty() && is_there(folder) && !fs::is_empty(folder, error)) {
+    throw UsageError("--out " + folder.string() +
+                     ": holds files already; give a new folder, or go on with a canary by --resume");
+  }
   CanaryRun canary(setting, folder);
   if (!canary.judge()) return stopped(options, folder);
   const CanaryResult result = canary.conclude();

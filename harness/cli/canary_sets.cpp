@@ -82,7 +82,9 @@ ToldPaths told_paths(const Options& options) {
 LibrarySet library_set_asked_for(const Options& options) {
   if (options.library_version.empty()) {
     if (options.coretype.empty() || options.command == "canary") return {};
-    throw UsageError("--coretype " + options.coretype + ": of which library? add --library, such as openblas=system");
+    throw UsageError(
+        "--coretype " + options.coretype +
+        ": of which library? 'assay check' and 'assay repro' take --library with it, such as openblas=system");
   }
   const size_t equals = options.library_version.find('=');
   if (equals == 0 || equals == std::string::npos || equals + 1 == options.library_version.size()) {

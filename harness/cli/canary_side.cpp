@@ -19,9 +19,10 @@ namespace fs = std::filesystem;
 CanarySetting canary_setting(const Options& options) {
   if (options.library.empty())
     throw UsageError("canary: which library? name a recipe of ci/libraries, such as openblas");
+  Trees trees = find_trees(options);
+  find_recipe(trees.root, options.library);
   if (options.candidate.empty())
     throw UsageError("--candidate: is missing; give a version of 'assay canary " + options.library + " --list'");
-  Trees trees = find_trees(options);
   Policy policy = read_policy(trees.policy());
   if (!policy.canary || !policy.latency) {
     throw UsageError((policy.folder / "policy.toml").string() + ": canary: is missing; give the table [canary]");
@@ -93,6 +94,10 @@ void CanarySide::open(const fs::path& folder, bool timed) {
   folder_ = folder;
   for (PlannedCase& planned : plan_.cases) planned.timed = planned.timed && timed;
   records_.emplace(open_run_folder(setting_->options, folder));
+  if (!is_there(folder / "run.json") && !records_->recorded().empty()) {
+    throw UsageError((folder / "run.json").string() +
+                     ": is missing, so that nobody knows under what its records were judged; start a new canary");
+  }
   if (is_there(folder / "run.json")) {
     const Run before = read_run(folder);
     require_same(before, run_);

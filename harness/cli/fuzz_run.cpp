@@ -21,6 +21,7 @@ FuzzRun::FuzzRun(const Options& options, const OpRegistry& ops, Plan& plan, cons
     for (const auto& [phase, seconds] : record.seconds) spent_ += seconds;
     earlier_[record.kernel_id] = record;
   }
+  recorded_ = earlier_.size();
 }
 
 bool FuzzRun::over() const {
@@ -31,7 +32,8 @@ bool FuzzRun::over() const {
 }
 
 bool FuzzRun::more() {
-  if (earlier_.empty() && over()) return false;
+  // What is recorded is drawn again first; what is not by then never is.
+  if (over() && (earlier_.empty() || plan_.cases.size() >= recorded_)) return false;
   std::optional<PlannedCase> drawn = fuzzer_.next();
   if (!drawn) return false;
   plan_.cases.push_back(*std::move(drawn));

@@ -31,6 +31,7 @@ class FuzzRun {
   Plan& plan_;
   FuzzBudget budget_;
   std::map<std::string, Record> earlier_;  // not drawn again yet
+  size_t recorded_ = 0;                    // before this part
   bool ended_;
   double spent_ = 0;  // on those, as their records say
   Clock::time_point start_ = Clock::now();

@@ -69,6 +69,7 @@ std::string text_of(const std::filesystem::filesystem_error& e) {
 
 int main(int argc, char** argv) {
   hold_standard_descriptors();
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond a limit is told as one that cannot be written
   constexpr int kInternal = 4;
   int code = kInternal;
   const std::string program = argc > 0 && *argv[0] != '\0' ? argv[0] : assay::Options{}.program;

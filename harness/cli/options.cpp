@@ -78,6 +78,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 // CLI11's message, replaced where it says too little: an argument nobody expects gets the nearest that exists.
 [[noreturn]] void refuse(const CLI::App& app, const std::string& message, const std::vector<std::string>& arguments) {
   const CLI::App* deepest = &app;
+  std::string path;  // of its commands: "history import "
   size_t next = 0;
   for (; next < arguments.size(); ++next) {
     const CLI::App* below = nullptr;
@@ -86,6 +87,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
     }
     if (below == nullptr) break;
     deepest = below;
+    path += below->get_name() + " ";
   }
   const std::vector<std::string> commands = command_names(*deepest);
   if (!commands.empty() && next < arguments.size() && arguments[next].rfind('-', 0) != 0) {
@@ -97,8 +99,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
     if (flag.rfind("--", 0) != 0 || std::find(known.begin(), known.end(), flag) != known.end()) continue;
     throw UsageError(deepest->get_name() + ": unknown flag " + flag + suggestion(flag, known));
   }
-  throw UsageError((deepest == &app ? "" : deepest->get_name() + ": ") + message + "; see 'assay " +
-                   (deepest == &app ? "" : deepest->get_name() + " ") + "--help'");
+  throw UsageError((deepest == &app ? "" : deepest->get_name() + ": ") + message + "; see 'assay " + path + "--help'");
 }
 
 // A flag without its value, most often an unset variable of the shell: it must not be as if nothing had been asked.
@@ -202,7 +203,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
       "--beside-others", o.beside_others,
       "other processes use the device meanwhile: memory of it that only seems to be kept is said as unknown");
   check->add_option("--reseed", o.reseed, "added to each case's seed: other inputs, of which nothing is approved")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 32))
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   check->add_option("--fuzz", o.fuzz,
                     "cases that are drawn, in place of the tier's, for so long or so many: 60s, 10m, 200cases");
   check->add_option("--seed", o.seed, "of the draws of --fuzz; default: another each time, which is printed")

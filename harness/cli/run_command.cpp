@@ -296,8 +296,14 @@ int run_command(const Options& given) {
   std::optional<ArmKernels> arms = arms_to_compare(setting, run.pin);
   std::optional<FuzzRun> fuzz;
   if (!options.fuzz.empty()) {
-    const bool ended = goes_on && !read_run(out).finished.empty();
-    fuzz.emplace(options, setting.ops, setting.plan, goes_on ? read_records(out) : std::vector<Record>{}, ended);
+    const std::vector<Record> earlier = goes_on ? read_records(out) : std::vector<Record>{};
+    const Run before = goes_on ? read_run(out) : Run{};
+    if (!before.finished.empty() && before.recorded > std::ssize(earlier)) {
+      throw UsageError((out / "records.jsonl").string() + ": holds " + std::to_string(earlier.size()) +
+                       " records of the " + std::to_string(before.recorded) +
+                       " that run.json tells of; start a new run");
+    }
+    fuzz.emplace(options, setting.ops, setting.plan, earlier, !before.finished.empty());
   }
   RunFolder folder = open_folder(options, out, goes_on, run);
   if (options.resume.empty() && options.out.empty()) point_latest_to(out);

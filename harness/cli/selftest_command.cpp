@@ -91,7 +91,7 @@ class Errands {
     fs::remove_all(folder);
     std::vector<std::string> command = asked;
     command.insert(command.begin(), program("assay"));
-    const ProgramEnd end = run_program(command, gpu);
+    const ProgramEnd end = run_program(command, gpu, [] { return interrupt_signal() != 0; });
     if (is_done(errand, folder, asked)) return {};
     const size_t line = end.output.find("assay: ");
     return line == std::string::npos ? "exit " + std::to_string(end.status)

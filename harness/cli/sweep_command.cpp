@@ -100,7 +100,7 @@ std::vector<std::string> command_of_job(const Options& options, int job) {
 }
 
 std::vector<Sweep> sweeps_of_job(const std::vector<std::string>& command) {
-  const ProgramEnd end = run_program(command);
+  const ProgramEnd end = run_program(command, {}, [] { return interrupt_signal() != 0; });
   const size_t line = end.output.find(kPartBegins);
   if (line == std::string::npos) {
     if (interrupt_signal() != 0) return {};  // it was stopped before it had any

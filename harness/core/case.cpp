@@ -81,7 +81,7 @@ FieldValue parse_value(const std::string& op, const FieldSpec& spec, const std::
 
 std::vector<FieldSpec> common_fields() {
   return {{.name = "fill", .kind = FieldKind::word, .doc = "which inputs", .fallback = "normal"},
-          {.name = "seed", .doc = "of the fill", .fallback = "1"},
+          {.name = "seed", .doc = "of the fill", .fallback = "1", .most = int64_t{1} << 62},
           {.name = "seeds",
            .doc = "consecutive seeds judged as one case, " + print_number(kMostSeedsOfACase) + " at most",
            .fallback = "1",

@@ -18,15 +18,19 @@ namespace assay {
 
 enum class FieldKind { integer, real, word };
 
+// Lengths, distances and offsets of one field, in elements: more than any machine addresses, and few enough that what
+// is computed from several wraps around only where one of them alone is too large (device/layout.cpp).
+inline constexpr int64_t kMostOfAField = int64_t{1} << 40;
+
 // Declares one field of an op. A field without a default must be given.
 struct FieldSpec {
   std::string name;
   FieldKind kind = FieldKind::integer;
-  std::string doc;                                     // one line: meaning and unit
-  std::optional<std::string> fallback{};               // default, as printed
-  std::vector<std::string> choices{};                  // words only: what is allowed
-  int64_t least = 0;                                   // integers only: smallest allowed
-  int64_t most = std::numeric_limits<int64_t>::max();  // and largest
+  std::string doc;                        // one line: meaning and unit
+  std::optional<std::string> fallback{};  // default, as printed
+  std::vector<std::string> choices{};     // words only: what is allowed
+  int64_t least = 0;                      // integers only: smallest allowed
+  int64_t most = kMostOfAField;           // and largest
   // Words only: the printed form of what was given. Throws UsageError with what is wrong.
   std::string (*canonical)(std::string_view given) = nullptr;
 };

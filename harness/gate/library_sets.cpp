@@ -44,11 +44,17 @@ fs::path fetch(const LibraryPlace& place, const std::vector<std::string>& what, 
 // The one file below `folder`, or in it, that the recipe means.
 fs::path main_file(const LibraryRecipe& recipe, const fs::path& folder, bool below) {
   std::set<fs::path> found;
+  std::string no_library;
   const auto look_at = [&](const fs::directory_entry& entry) {
     std::error_code error;
     if (!glob_matches(recipe.file, entry.path().filename().string()) || !entry.is_regular_file(error)) return;
     const fs::path file = fs::canonical(entry.path(), error);
-    if (!error && !code_hash_of(file).empty()) found.insert(file);
+    if (error) return;
+    if (code_hash_of(file).empty()) {
+      no_library = entry.path().filename().string();
+    } else {
+      found.insert(file);
+    }
   };
   if (below) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) look_at(entry);
@@ -56,6 +62,9 @@ fs::path main_file(const LibraryRecipe& recipe, const fs::path& folder, bool bel
     for (const auto& entry : fs::directory_iterator(folder)) look_at(entry);
   }
   const std::string where = recipe.name + ": " + folder.string() + ": ";
+  if (found.empty() && !no_library.empty()) {
+    throw Invalid(where + no_library + " is no shared library of ELF, or not all of one");
+  }
   if (found.empty()) throw Invalid(where + "holds no library " + recipe.file + ", as the recipe's `file` says");
   if (found.size() == 1) return *found.begin();
   std::string names;

@@ -1,6 +1,7 @@
 #include "gate/program.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -35,7 +36,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-ProgramEnd run_program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment) {
+ProgramEnd run_program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
+                       const std::function<bool()>& stop_asked) {
   int ends[2];
   ASSAY_SYSTEM(::pipe2(ends, O_CLOEXEC));
   posix_spawn_file_actions_t actions;
@@ -57,7 +59,14 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::map<s
     return end;
   }
   char buffer[4096];
-  for (;;) {
+  for (bool is_told = false;;) {
+    constexpr int kMilliseconds = 100;  // a signal that another thread of this process took ends no wait here
+    pollfd output{ends[0], POLLIN, 0};
+    if (stop_asked && !is_told && ::poll(&output, 1, kMilliseconds) <= 0) {
+      is_told = stop_asked();
+      if (is_told) ::kill(pid, SIGTERM);
+      continue;
+    }
     const ssize_t got = ::read(ends[0], buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;

@@ -1,6 +1,7 @@
 // Runs another program to its end (git for the base ref, Python for the report), and quotes what a person will run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,9 +13,11 @@ struct ProgramEnd {
   std::string output;  // stdout and stderr together
 };
 
-// `command[0]` is looked up in PATH; `environment` is added to that of this process.
+// `command[0]` is looked up in PATH; `environment` is added to that of this process. Once `stop_asked` says so the
+// program is asked to end, by SIGTERM, and waited for.
 ProgramEnd run_program(const std::vector<std::string>& command,
-                       const std::map<std::string, std::string>& environment = {});
+                       const std::map<std::string, std::string>& environment = {},
+                       const std::function<bool()>& stop_asked = nullptr);
 
 // Of what a program said, empty ones too.
 std::vector<std::string> lines_of(const std::string& output);

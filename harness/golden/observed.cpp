@@ -197,6 +197,14 @@ std::map<std::string, ObservedFile> observed_from(std::span<const Record> record
   std::map<std::string, ObservedFile> files;
   for (const Record& record : records) {
     if (!is_approvable(record)) continue;
+    if (record.output_hash.size() != 16 || !is_hexadecimal(record.output_hash)) {
+      throw UsageError("record of " + record.kernel_id + ": output_hash '" + record.output_hash +
+                       "' is not 16 hexadecimal digits; judge the case again");
+    }
+    if (!record.kernel_id.starts_with(record.op + "/" + record.kernel + ":")) {
+      throw UsageError("record of " + record.op + "/" + record.kernel + ": kernel_id '" + record.kernel_id +
+                       "' is of another kernel or none; judge the case again");
+    }
     ObservedFile& file = files[record.op];
     file.lines[record.kernel_id] = observed_of(record);
     if (record.late_libraries.empty()) continue;

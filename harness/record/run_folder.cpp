@@ -1,6 +1,7 @@
 #include "record/run_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -71,13 +72,11 @@ int64_t for_each_record(const fs::path& file, const std::string& content, Each e
   }
 }
 
-// Released when the process ends, however it ends, and not inherited by its children.
+// Released when the process ends, however it ends; no program that it starts has it. Of the open file: a lock of
+// fcntl() would fall as soon as this process had read the same file and closed it.
 void lock_for_writing(int fd, const fs::path& file) {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  if (::fcntl(fd, F_SETLK, &lock) == 0) return;
-  if (errno != EACCES && errno != EAGAIN) refuse("lock", file);
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) refuse("lock", file);
   throw UsageError(file.string() + ": another process is writing this run; wait for it, or choose another --out");
 }
 

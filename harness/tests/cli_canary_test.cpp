@@ -215,6 +215,21 @@ TEST_F(CanaryCli, OneThatWasKilledGoesOnAndRepeatsNothing) {
   for (const nlohmann::json& one : document.at("cases")) EXPECT_NE(one.at("change"), "undecided");
 }
 
+TEST_F(CanaryCli, WhatLiesInItsFolderIsNotWrittenOver) {
+  const fs::path same = scratch.path / "same";
+  copy(same / "libopenblas.so.0", "libopenblas.so.0");
+  ASSERT_EQ(canary(same, kFewCases).status, 0);
+  const std::string before = content_of(out() / "canary.json");
+  const ProgramEnd again = canary(same, kFewCases);
+  EXPECT_EQ(again.status, 4);
+  EXPECT_THAT(again.output, HasSubstr("--out " + out().string() + ": holds files already"));
+  EXPECT_EQ(content_of(out() / "canary.json"), before);
+  fs::remove(out() / "candidate/run.json");  // which says under what its records were judged
+  const ProgramEnd end = assay({"canary", "--resume", out().string()});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("candidate/run.json: is missing"));
+}
+
 // Of a tree without dashboards/ no page is written.
 TEST_F(CanaryCli, WithoutItsReportItEndsAsItSaysAndKeepsTheVerdict) {
   const fs::path same = scratch.path / "same", root = scratch.path / "root";

@@ -78,6 +78,14 @@ TEST_F(Cli, SeveralJobsVerifyAsManyShapesAsOne) {
   EXPECT_EQ(verified("2"), 64);
 }
 
+TEST_F(Cli, SeveralJobsEndWithTheirSweep) {
+  const std::string sweep =
+      kAssay + " sweep --module " + module("product_right") + " gemm/bad --seconds 600 --json --jobs 2";
+  const ProgramEnd end = run_program({"timeout", "--signal=KILL", "60", "sh", "-c",
+                                      sweep + " & pid=$!; sleep 2; kill -TERM $pid; wait $pid; exit $?"});
+  EXPECT_EQ(end.status, 128 + SIGTERM) << end.output;
+}
+
 TEST_F(Cli, ASweepOfNothingIsRefusedInOneLine) {
   const std::string right = module("product_right");
   const ProgramEnd other = assay({"sweep", "--module", module("good"), "reduce/bad"});

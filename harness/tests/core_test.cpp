@@ -45,6 +45,12 @@ TEST(CaseId, ErrorsNameOpFieldAndRemedy) {
   EXPECT_NE(error({{"m", "7x"}, {"dtype", "f32"}}).find("not an integer"), std::string::npos);
   EXPECT_NE(error({{"m", "-1"}, {"dtype", "f32"}}).find("below 0"), std::string::npos);
   EXPECT_NE(error({{"m", "1"}, {"dtype", "f32"}, {"seeds", "0"}}).find("'seeds' = 0 is below 1"), std::string::npos);
+  // Beyond what can be addressed, where strides and offsets in bytes would wrap around.
+  EXPECT_NE(error({{"m", "1"}, {"dtype", "f32"}, {"offset", "4611686018427387904"}}).find("is above 1099511627776"),
+            std::string::npos);
+  EXPECT_NE(error({{"m", "1099511627777"}, {"dtype", "f32"}}).find("is above 1099511627776"), std::string::npos);
+  EXPECT_NE(error({{"m", "1"}, {"dtype", "f32"}, {"seed", "4611686018427387905"}}).find("is above 4611686018427387904"),
+            std::string::npos);
   EXPECT_NE(error({{"m", "1"}, {"dtype", "f32"}, {"seeds", "65537"}}).find("'seeds' = 65537 is above 65536"),
             std::string::npos);
   EXPECT_NO_THROW(Case("op", fields(), {{"m", "1"}, {"dtype", "f32"}, {"seeds", "65536"}}));

@@ -117,6 +117,34 @@ TEST_F(Fuzz, WhatWasCutShortGoesOnWithTheSameCases) {
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(again[i].kernel_id, all[i].kernel_id);
 }
 
+TEST_F(Fuzz, WhatWasLostOfARunThatHadEndedIsNoPass) {
+  ASSERT_EQ(fuzz("good", "20cases").status, 0);
+  fs::resize_file(run + "/records.jsonl", fs::file_size(run + "/records.jsonl") / 2);
+  const ProgramEnd end = assay({"check", "--resume", run});
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("records of the 20 that run.json tells of; start a new run"));
+}
+
+// What was judged by a kernel that answered otherwise, say: it is told, and the draws end where they would have.
+TEST_F(Fuzz, ARecordThatIsNotDrawnAgainEndsNoBudget) {
+  ASSERT_EQ(fuzz("good", "20cases").status, 0);
+  assay::Run cut = read_run(run);
+  cut.finished.clear();
+  cut.exit_code.reset();
+  std::vector<Record> records = read_records(run);
+  records.resize(10);
+  records[3].kernel_id = "reduce/bad:kind=max,n=7,dtype=f32,seed=987654321";
+  fs::remove_all(run);
+  RunFolder folder = RunFolder::create(run);
+  for (const Record& record : records) folder.append(record);
+  folder.write_run(cut);
+  { RunFolder closed = std::move(folder); }
+  const ProgramEnd end = assay({"check", "--resume", run});
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("seed=987654321"));
+  EXPECT_LE(read_records(run).size(), 22u);
+}
+
 TEST_F(Fuzz, ATimeIsKept) {
   const ProgramEnd end = fuzz("good", "3s");
   EXPECT_EQ(end.status, 0) << end.output;

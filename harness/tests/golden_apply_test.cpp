@@ -10,6 +10,7 @@
 #include "golden/apply.h"
 #include "golden/update.h"
 #include "record/verdict.h"
+#include "scratch.h"
 
 namespace assay {
 namespace {
@@ -210,6 +211,16 @@ TEST_F(Goldens, OnlyWhatPassedOrChangedIsApproved) {
   EXPECT_EQ(files.at("gemm").lines.count("gemm/simd:m=6"), 1u);
   approve({changed}, Extent::partial);
   EXPECT_EQ(observed().size(), 2u) << "what was approved before stays";
+}
+
+// What no golden can hold is refused before it is written: the record is what is damaged.
+TEST_F(Goldens, ADamagedRecordIsNotApproved) {
+  Record no_hash = record(), of_none = record();
+  no_hash.output_hash = "zz";
+  of_none.kernel_id = "foo";
+  const auto refusal = [](const Record& damaged) { return message_of([&] { observed_from(std::vector{damaged}); }); };
+  EXPECT_THAT(refusal(no_hash), HasSubstr("output_hash 'zz' is not 16 hexadecimal digits"));
+  EXPECT_THAT(refusal(of_none), HasSubstr("kernel_id 'foo' is of another kernel or none"));
 }
 
 TEST_F(Goldens, HostileObservationsAreNamed) {

@@ -153,7 +153,7 @@ TEST_F(LibrarySetsTest, AFolderWithoutTheLibraryOrWithSeveralIsInvalid) {
   fs::create_directories(folder_);
   EXPECT_THAT(invalid("bare", folder_.string()), HasSubstr("holds no library lib*tiny*.so*"));
   write_text(folder_ / "libtiny.so", "no ELF");
-  EXPECT_THAT(invalid("bare", folder_.string()), HasSubstr("holds no library"));
+  EXPECT_THAT(invalid("bare", folder_.string()), HasSubstr("libtiny.so is no shared library"));
   library("int a(void) { return 1; }", folder_ / "libtiny-a.so");
   library("int b(void) { return 1; }", folder_ / "libtiny-b.so");
   EXPECT_THAT(invalid("bare", folder_.string()), HasSubstr("libtiny-a.so, libtiny-b.so; make the recipe's"));

@@ -137,6 +137,7 @@ TEST(RunFolder, WrongFoldersAreRefusedInOneLineThatNamesThem) {
 TEST(RunFolder, AnotherWriterIsRefused) {
   Scratch scratch;
   RunFolder folder = RunFolder::create(scratch.path / "r");
+  read_records(scratch.path / "r");  // opens and closes what is locked
   const pid_t child = fork();
   if (child == 0) {
     const std::string message = message_of([&] { RunFolder::resume(scratch.path / "r"); });

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/error.h"
+
 namespace assay {
 namespace {
 
@@ -54,6 +56,7 @@ void Subject::start() {
   if (running()) return;
   shared_.clear();
   begun_.clear();
+  has_device_ = false;
   process_ = std::make_unique<Process>(process_settings());
   begin({{"do", "device"}, {"target", name_of(settings_->device)}, {"private", !tool_.program.empty()}});
 }
@@ -66,8 +69,12 @@ void Subject::begin(const nlohmann::json& message) {
 
 nlohmann::json Subject::next_answer(std::chrono::duration<double> deadline) {
   nlohmann::json answer = process_->answer(deadline, settings_->memory_limit_bytes);
-  if (const auto error = answer.find("error"); error != answer.end()) throw LaunchFailed(error->get<std::string>());
-  return answer;
+  const auto error = answer.find("error");
+  const bool has_device = std::exchange(has_device_, true);
+  if (error == answer.end()) return answer;
+  if (has_device) throw LaunchFailed(error->get<std::string>());
+  process_.reset();  // no kernel had a part in it
+  throw Error("a worker cannot begin: " + error->get<std::string>() + "; is there a limit, such as ulimit -v?");
 }
 
 void Subject::drop_begun(size_t all_but) {

@@ -70,6 +70,7 @@ class Subject {
   std::unique_ptr<Process> process_;
   std::deque<nlohmann::json> begun_;  // messages whose answers were not awaited yet
   std::set<uint64_t> shared_;         // blocks the running worker has
+  bool has_device_ = false;           // it has answered the first message, which names the device
 };
 
 }  // namespace assay

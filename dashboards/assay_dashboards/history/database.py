@@ -127,6 +127,15 @@ class Database:
                     raise self._refusal("holds no history yet", "'assay history import RUN' makes one")
                 yield connection
 
+    @contextmanager
+    def making_sense(self):
+        """Around what reads values: those that are none of theirs are told as damage. Raises InputError."""
+        try:
+            yield
+        except (ValueError, TypeError, LookupError) as error:
+            what = f"is damaged: {shortened(plain(str(error)), 200)}"
+            raise self._refusal(what, "import the runs again, into another") from None
+
     def _make_folder(self):
         try:
             if self._file:

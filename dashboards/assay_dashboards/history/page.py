@@ -33,7 +33,8 @@ def write_history(database: Database, kernels: str, out: Path) -> str:
     """Writes the page of the series whose op/kernel, or whole id, matches the glob `kernels`. Returns the table and
     the page's path. Raises InputError."""
     with database.reading() as connection:
-        history = read_history(connection)
+        with database.making_sense():
+            history = read_history(connection)
         watch(history)
         if not history.series:
             raise InputError(f"{database.name}: no latencies in {len(history.runs)} runs; import runs that timed cases")

@@ -79,6 +79,8 @@ def read_history(connection) -> History:
     parts = [np.fromiter(chain.from_iterable(part), float).reshape(-1, len(columns)) for part in rows]
     table = np.concatenate([np.empty((0, len(columns))), *parts])
 
+    if strays := set(table[:, 1].astype(int)) - {one.id for one in runs}:
+        raise ValueError(f"points of run {min(strays)}, of which nothing else is told")
     place = np.zeros(max((one.id for one in runs), default=0) + 1, dtype=int)
     place[[one.id for one in runs]] = np.arange(len(runs))
     when = place[table[:, 1].astype(int)]
