@@ -104,6 +104,7 @@ TEST_F(CanaryCli, ACandidateThatCannotBeLoadedIsInvalid) {
   file.seekp(kMachine).put(static_cast<char>(kAArch64));
   file.close();
   for (const fs::path& folder : {text, other}) {
+    fs::remove_all(out());
     const ProgramEnd end = canary(folder, kFewCases);
     EXPECT_EQ(end.status, 3) << end.output;
     EXPECT_THAT(end.output, HasSubstr("candidate: cannot be loaded: "));

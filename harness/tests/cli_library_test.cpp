@@ -287,7 +287,7 @@ TEST_F(LibraryCli, WhatABisectionCannotAskIsToldInOneLineBeforeAnyWork) {
   write_text(out() / "9.9/pin/notes.txt", "somebody's\n");
   const ProgramEnd end = bisect("9.8..9.9");
   EXPECT_EQ(end.status, 4) << end.output;
-  EXPECT_THAT(end.output, AllOf(HasSubstr("\nassay: " + (out() / "9.9/pin").string() + ": is not empty"),
+  EXPECT_THAT(end.output, AllOf(HasSubstr("\nassay: --out " + (out() / "9.9").string() + ": holds files already"),
                                 Not(HasSubstr("internal error"))));
   EXPECT_EQ(std::ranges::count(end.output, '\n'), 2) << "after the line that names versions and folder";
 }

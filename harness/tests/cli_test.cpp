@@ -232,7 +232,7 @@ TEST_F(Cli, ARunThatJudgedNothingIsInconclusive) {
 
 TEST_F(Cli, ACaseTooLargeForTheMachineIsAnErrorOfItsOwn) {
   const std::string large = "reduce/bad:kind=max,n=1000000000000,dtype=f32";
-  const std::string beyond = "reduce/bad:kind=max,n=4611686018427387904,dtype=f32";
+  const std::string beyond = "reduce/bad:kind=max,outer=1099511627776,n=1099511627776,dtype=f32";
   const ProgramEnd end = check("good", kCase, {"--filter", large, "--filter", beyond});
   EXPECT_EQ(end.status, 4) << end.output;
   for (const Record& record : read_records(run)) {
