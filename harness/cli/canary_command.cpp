@@ -151,7 +151,6 @@ class CanaryRun {
 
   const fs::path& folder() const { return folder_; }
   size_t planned() const { return evidence_.planned.size(); }
-  const CanarySets& sets() const { return sets_; }
   // "openblas 0.3.21+ds-4 -> 0.3.29+ds-3".
   std::string question() {
     return sets_.pin.library + " " + version_text(pin_arm()) + " -> " + version_text(candidate_arm());

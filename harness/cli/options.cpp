@@ -203,8 +203,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
       "--beside-others", o.beside_others,
       "other processes use the device meanwhile: memory of it that only seems to be kept is said as unknown");
   check->add_option("--reseed", o.reseed, "added to each case's seed: other inputs, of which nothing is approved")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 32))
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));
   check->add_option("--fuzz", o.fuzz,
                     "cases that are drawn, in place of the tier's, for so long or so many: 60s, 10m, 200cases");
   check->add_option("--seed", o.seed, "of the draws of --fuzz; default: another each time, which is printed")

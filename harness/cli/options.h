@@ -53,14 +53,13 @@ struct Options {
   std::filesystem::path faults;  // of selftest: what harness/tests/mutants/build.py made; empty: mutants of the build
   int64_t innocent = 10000;      // kernel-cases without a fault, at least
   std::optional<int> jobs;       // cases judged, modules of a selftest, parts of a sweep: at a time
-  int jobs_asked() const { return jobs.value_or(1); }
-  bool minimise = false;                    // the least suite too
-  bool smoke_first = false;                 // --tier for what survives smoke
-  std::string id;                           // of repro and shrink
-  double seconds = 60;                      // that shrink may take, and a sweep of a kernel
-  int64_t shapes = 0;                       // after which a sweep of a kernel ends; 0: --seconds alone
-  int64_t draws = 1;                        // seed of a sweep's shapes
-  int repeat = 1;                           // processes that fingerprint compares
+  bool minimise = false;         // the least suite too
+  bool smoke_first = false;      // --tier for what survives smoke
+  std::string id;                // of repro and shrink
+  double seconds = 60;           // that shrink may take, and a sweep of a kernel
+  int64_t shapes = 0;            // after which a sweep of a kernel ends; 0: --seconds alone
+  int64_t draws = 1;             // seed of a sweep's shapes
+  int repeat = 1;                // processes that fingerprint compares
   std::filesystem::path run_folder;         // of report: a run's or a selftest's; golden and env pin: a run's
   bool contracts = false;                   // golden: of contracts.txt alone
   bool unpinned = false;                    // the environment need not be the pinned one, and what is written says so
@@ -79,6 +78,8 @@ struct Options {
   // LIBRARY=VERSION, under which kernels are judged; empty: what is installed
   std::string library_version;
   std::string kernels;  // history show: glob of op/kernel or a whole id; empty: all
+
+  int jobs_asked() const { return jobs.value_or(1); }
 };
 
 // Help was asked for: this text, exit 0.

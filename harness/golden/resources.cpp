@@ -14,7 +14,7 @@ constexpr std::pair<int64_t KernelResources::*, const char*> kQuantities[] = {
     {&KernelResources::shared_bytes, "bytes of shared memory of a block"}};
 
 // The number behind the last " NAME=": names of kernels come before and may hold anything.
-bool number_of(std::string_view text, std::string_view name, int64_t& value) {
+bool named_count(std::string_view text, std::string_view name, int64_t& value) {
   const size_t at = text.rfind(" " + std::string(name) + "=");
   if (at == text.npos) return false;
   text.remove_prefix(at + name.size() + 2);
@@ -37,9 +37,9 @@ Resources resources_of(const Record& record) {
     const auto found = record.selection.find("kernel." + std::to_string(i));
     if (found == record.selection.end()) return resources;
     KernelResources k;
-    if (!number_of(found->second, "registers", k.registers) ||
-        !number_of(found->second, "local_bytes", k.local_bytes) ||
-        !number_of(found->second, "shared_bytes", k.shared_bytes)) {
+    if (!named_count(found->second, "registers", k.registers) ||
+        !named_count(found->second, "local_bytes", k.local_bytes) ||
+        !named_count(found->second, "shared_bytes", k.shared_bytes)) {
       return resources;
     }
     resources.kernels.push_back(k);
