@@ -1,5 +1,5 @@
-// Other work on a GPU while a kernel runs there: short kernels that stream through memory, one after the other, so that
-// a kernel which needs whole multiprocessors gets its turn.
+// Other work on a GPU while a kernel runs there: short kernels that stream through memory or fill shared memory with
+// NaN, one after the other, so that a kernel which needs whole multiprocessors gets its turn.
 #pragma once
 
 #include <cuda_runtime_api.h>
