@@ -1,7 +1,9 @@
 #include "gate/coordinator.h"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -23,35 +25,64 @@ void fail_check(Record& record, std::string_view check, const std::string& detai
   }
 }
 
+// Cases that one runner, or several, take in order.
+struct Pile {
+  std::deque<const PlannedCase*> cases;
+  size_t runners = 0, judged = 0;
+  double seconds = 0;  // those judged took
+};
+
 // The cases of a plan that have no record yet, handed out one by one, and what has become of them.
 class Desk {
  public:
-  // For runners beside each other: what is known only alone goes to `again`, unrecorded.
-  Desk(const RunJob& job, std::vector<const PlannedCase*> cases, std::vector<const PlannedCase*>& again)
-      : job_(job), cases_(std::move(cases)), again_(&again) {}
-  // For one runner: and then those that the job adds to the plan.
-  Desk(const RunJob& job, std::vector<const PlannedCase*> cases)
-      : job_(job), cases_(std::move(cases)), grows_(job.more != nullptr) {}
+  // For runners beside each other: what is known only alone goes to `again`, unrecorded. A pile a module: a judge that
+  // turns to another module begins its workers anew, which on a GPU takes as long as ten cases.
+  Desk(const RunJob& job, const std::vector<const PlannedCase*>& cases, std::vector<const PlannedCase*>& again)
+      : job_(job), size_(cases.size()), again_(&again) {
+    std::map<std::filesystem::path, size_t> pile_of;
+    for (const PlannedCase* planned : cases) {
+      const size_t pile = pile_of.try_emplace(job.plan->kernel_of(*planned).module, piles_.size()).first->second;
+      if (pile == piles_.size()) piles_.emplace_back();
+      piles_[pile].cases.push_back(planned);
+    }
+  }
+  // For one runner, in the plan's order: and then those that the job adds to the plan.
+  Desk(const RunJob& job, const std::vector<const PlannedCase*>& cases)
+      : job_(job), size_(cases.size()), grows_(job.more != nullptr) {
+    piles_.emplace_back().cases.assign(cases.begin(), cases.end());
+  }
   Company company() const { return again_ == nullptr && !job_.beside_others ? Company::none : Company::others; }
-  int size() const { return static_cast<int>(cases_.size()); }
+  int size() const { return static_cast<int>(size_); }
 
-  // Null when none is left, when a stop was asked for and when another thread has failed.
-  const PlannedCase* next() {
+  // Of `pile`, which a runner keeps to while there is something on it; null at first. Null when none is left, when a
+  // stop was asked for and when another thread has failed.
+  const PlannedCase* next(Pile*& pile) {
     const std::lock_guard lock(mutex_);
-    if (failure_ || (next_ == cases_.size() && !grows_)) return nullptr;
+    if (pile == nullptr || pile->cases.empty()) pile = largest_share();
+    if (failure_ || (pile == nullptr && !grows_)) return nullptr;
     if (job_.stop_asked()) {
       stopped_ = true;
       return nullptr;
     }
-    const PlannedCase* planned = next_ < cases_.size() ? cases_[next_++] : added();
+    const PlannedCase* planned = nullptr;
+    if (pile == nullptr) {
+      planned = added();
+    } else {
+      planned = pile->cases.front();
+      pile->cases.pop_front();
+    }
     if (planned == nullptr) return nullptr;
     if (job_.observer != nullptr) job_.observer->started(*planned);
     return planned;
   }
 
-  // The case in flight when a stop is asked for is dropped.
-  void take(const PlannedCase& planned, const Record& record) {
+  // A record of what is of `pile`, if of any. The case in flight when a stop is asked for is dropped.
+  void take(const PlannedCase& planned, const Record& record, Pile* pile) {
     const std::lock_guard lock(mutex_);
+    if (pile != nullptr) {
+      ++pile->judged;
+      for (const auto& [phase, seconds] : record.seconds) pile->seconds += seconds;
+    }
     if (job_.stop_asked()) {
       stopped_ = true;
       return;
@@ -82,6 +113,21 @@ class Desk {
   }
 
  private:
+  // Where one more runner finds most to do; null: nowhere. A library may compile each plan, which takes a hundred times
+  // as long as the rest of a small case.
+  Pile* largest_share() {
+    constexpr double kSmallCase = 0.05;  // seconds
+    const auto share = [](const Pile& pile) {
+      const double of_a_case = (kSmallCase + pile.seconds) / static_cast<double>(1 + pile.judged);
+      return of_a_case * static_cast<double>(pile.cases.size()) / static_cast<double>(1 + pile.runners);
+    };
+    const auto most =
+        std::ranges::max_element(piles_, [&](const Pile& a, const Pile& b) { return share(a) < share(b); });
+    if (most == piles_.end() || most->cases.empty()) return nullptr;
+    ++most->runners;
+    return &*most;
+  }
+
   const PlannedCase* added() {
     while (job_.more()) {
       const PlannedCase& last = job_.plan->cases.back();
@@ -91,11 +137,11 @@ class Desk {
   }
 
   const RunJob& job_;
-  const std::vector<const PlannedCase*> cases_;
+  const size_t size_;
+  std::vector<Pile> piles_;
   std::vector<const PlannedCase*>* const again_ = nullptr;
   const bool grows_ = false;
   std::mutex mutex_;
-  size_t next_ = 0;
   bool stopped_ = false;
   std::exception_ptr failure_;
 };
@@ -107,7 +153,8 @@ class Runner {
 
   void run(Desk& desk) {
     desk_ = &desk;
-    while (const PlannedCase* planned = desk.next()) desk.take(*planned, judged(*planned));
+    Pile* pile = nullptr;
+    while (const PlannedCase* planned = desk.next(pile)) desk.take(*planned, judged(*planned), pile);
   }
 
   std::vector<LoadedLibrary> libraries() {
@@ -279,7 +326,7 @@ RunEnding run_plan(const RunJob& job) {
     }
   };
   Runner runner(job);
-  Desk first(job, std::move(together), alone);
+  Desk first(job, together, alone);
   {
     std::vector<std::jthread> helpers;
     for (int i = 1; i < std::min(job.jobs, first.size()); ++i) {
@@ -290,7 +337,7 @@ RunEnding run_plan(const RunJob& job) {
     }
     work(runner, first, false);
   }
-  Desk last(job, std::move(alone));
+  Desk last(job, alone);
   if (!first.stopped()) work(runner, last, true);
   // A stop after the last case may have kept the judges from telling their libraries.
   ending.stopped = first.stopped() || last.stopped() || job.stop_asked();

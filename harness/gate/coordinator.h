@@ -1,8 +1,9 @@
 // Carries out a plan: asks the judge about each (kernel, case) that has no record yet, applies goldens and known
 // issues, times what passed, and hands each record on as it completes. Touches no kernel and no device.
 //
-// With several jobs as many judges are at work at once, each on a case of its own. What asks for a machine of its own
-// comes last, one case after another: what is timed, and what takes much memory.
+// With several jobs as many judges are at work at once, each on a case of its own, and on a module of its own while
+// there are as many. What asks for a machine of its own comes last, one case after another: what is timed, and what
+// takes much memory.
 //
 // A judge that dies is replaced and its case repeated once; a second death makes the record an `error`. When a stop is
 // asked for, the case in flight is dropped, so that whatever the interruption did to it is never recorded.

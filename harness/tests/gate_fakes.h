@@ -111,6 +111,9 @@ struct JudgeScript {
   std::vector<std::string> checked, sampled;
   std::vector<std::string> late_libraries;
   int started = 0;
+  std::vector<std::filesystem::path> turned;            // modules, as a judge turned to each, to its first one too
+  std::function<void(const KernelInfo&)> before;        // a case is judged; may wait
+  std::function<double(const KernelInfo&)> seconds_of;  // a case; null: none
   int failing_loads = 0;
   std::function<Screened(const Case&)> screen;  // empty: everything passes
   bool rebuilt = false;                         // the modules on disk are others by now
@@ -137,11 +140,17 @@ class FakeJudge : public Judge {
   std::vector<LoadedLibrary> libraries() override { return {{"/lib/libm.so.6", "2.36", "abcd"}}; }
 
   Record check(const KernelInfo& kernel, const Case& c, Company company) override {
+    if (std::exchange(module_, kernel.module) != kernel.module) {
+      const std::lock_guard lock(script_->mutex);
+      script_->turned.push_back(kernel.module);
+    }
+    if (script_->before) script_->before(kernel);
     begin(c.kernel_id(kernel.name));
     const std::lock_guard lock(script_->mutex);
     --script_->at_work;
     Record record;
     record.kernel_id = c.kernel_id(kernel.name);
+    if (script_->seconds_of) record.seconds["launch"] = script_->seconds_of(kernel);
     if (!loaded_.contains(kernel.module)) throw Error("no kernel was loaded from " + kernel.module.string());
     script_->checked.push_back(record.kernel_id);
     if (script_->deaths[record.kernel_id]-- > 0) throw JudgeDied("signal 9");
@@ -222,6 +231,7 @@ class FakeJudge : public Judge {
 
   JudgeScript* script_;
   std::set<std::filesystem::path> loaded_;
+  std::filesystem::path module_;  // judged last
 };
 
 inline Date day(int year, unsigned month, unsigned day) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "gate/coordinator.h"
 #include "gate/summary.h"
@@ -39,6 +40,44 @@ TEST_F(GateRun, SeveralJudgesShareTheCasesAndTimingIsAlone) {
     EXPECT_TRUE(timed.contains(records[records.size() - 1].kernel_id));
     EXPECT_TRUE(timed.contains(records[records.size() - 2].kernel_id));
   }
+}
+
+// Workers are begun anew for another module: each judge keeps to one, and helps another when it is through.
+TEST_F(GateRun, SeveralJudgesKeepToModulesOfTheirOwn) {
+  job.jobs = 2;
+  script.patience_ms = 200;
+  run();
+  EXPECT_EQ(records.size(), 27u);
+  EXPECT_TRUE(reconcile(plan, recorded_ids()).empty());
+  EXPECT_LE(script.turned.size(), 4u);
+}
+
+// Not where most cases are left: gemm/simd has as many, each done in a moment.
+TEST_F(GateRun, WhoIsThroughHelpsWhereMostIsToDo) {
+  job.jobs = 3;
+  script.seconds_of = [](const KernelInfo& kernel) { return kernel.op == "softmax" ? 1 : 0.001; };
+  const auto wait_until = [&](const auto& is_so) {
+    const Clock::time_point begin = Clock::now();
+    while (seconds_since(begin) < 30) {
+      const std::lock_guard lock(script.mutex);
+      if (is_so()) return;
+    }
+    ADD_FAILURE() << "waits in vain";
+  };
+  const auto two_of_softmax = [&] {
+    return std::ranges::count_if(script.checked, [](const std::string& id) { return id.starts_with("softmax"); }) > 1;
+  };
+  script.before = [&](const KernelInfo& kernel) {
+    const bool is_openblas = kernel.name == "openblas", is_softmax = kernel.op == "softmax";
+    wait_until([&] {
+      if (is_openblas) return two_of_softmax();
+      return script.turned.size() > (is_softmax && !two_of_softmax() ? 2 : 3);
+    });
+  };
+  run({.filters = {"gemm/simd", "softmax/simd", "gemm/openblas:m=1", "gemm/openblas:m=2"}});
+  EXPECT_EQ(records.size(), 24u);
+  ASSERT_GT(script.turned.size(), 3u);
+  EXPECT_EQ(script.turned[3], "softmax_simd.so");
 }
 
 TEST_F(GateRun, ALargeCaseIsJudgedAlone) {
