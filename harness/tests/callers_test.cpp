@@ -8,11 +8,15 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "core/clock.h"
 
 namespace assay {
 namespace {
@@ -94,8 +98,9 @@ class CallersTest : public ::testing::Test {
     kernel_.launch = launch;
   }
 
-  // Until each has launched; what they said of it.
-  std::string call(int count, bool* differ = nullptr, int least_launches = 0) {
+  // Until each has launched and there is enough; what they said of it.
+  std::string call(
+      int count, bool* differ = nullptr, const std::function<bool()>& is_enough = [] { return true; }) {
     const auto tensor = [](const char* name, int role) {
       return nlohmann::json{
           {"name", name},           {"dtype", "f32"},         {"shape", {kElements}}, {"strides", {1}},
@@ -108,10 +113,14 @@ class CallersTest : public ::testing::Test {
     const Region region{.length = 4096, .base = 0, .first = kOffset, .bytes = 4 * kElements};
     Callers callers(kernel_, {1, 0}, message, {region, region, {}}, {has_x_ ? x_.data() : nullptr, y_.data(), nullptr},
                     count);
-    while (seen_.launches < least_launches) std::this_thread::yield();
+    while (!is_enough()) std::this_thread::yield();
     callers.end();
     if (differ != nullptr) *differ = callers.differ();
     return callers.error();
+  }
+
+  std::function<bool()> after(int launches) {
+    return [this, launches] { return seen_.launches >= launches; };
   }
 
   bool has_x_ = true;
@@ -122,7 +131,7 @@ class CallersTest : public ::testing::Test {
 
 TEST_F(CallersTest, EachHasAStateAPlanAndMemoryOfItsOwnWithTheElementsReversed) {
   bool differ = true;
-  EXPECT_EQ(call(3, &differ, 30), "");
+  EXPECT_EQ(call(3, &differ, after(30)), "");
   EXPECT_FALSE(differ);
   EXPECT_EQ(seen_.states, 0) << "all are given back";
   EXPECT_EQ(seen_.plans, 0);
@@ -137,10 +146,24 @@ TEST_F(CallersTest, EachHasAStateAPlanAndMemoryOfItsOwnWithTheElementsReversed) 
   EXPECT_THAT(std::vector<float>(y_.begin(), y_.end()), ::testing::Each(7)) << "the judged launch's is left alone";
 }
 
+// A launch that gets its turn only when nobody else wants it.
+TEST_F(CallersTest, TheyLeaveOffForWhoWaitsForThem) {
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point last = begin;
+  int launches = 0;
+  const auto is_quiet = [&] {
+    if (std::exchange(launches, seen_.launches) != seen_.launches) last = Clock::now();
+    return seconds_since(last) > 0.5 || seconds_since(begin) > 60;
+  };
+  EXPECT_EQ(call(2, nullptr, is_quiet), "");
+  EXPECT_LT(seconds_since(begin), 60);
+  EXPECT_GT(launches, 2) << "and again, until then";
+}
+
 TEST_F(CallersTest, WhoseBytesChangeIsSeen) {
   kernel_.launch = fickle;
   bool differ = false;
-  EXPECT_EQ(call(2, &differ, 10), "");
+  EXPECT_EQ(call(2, &differ, after(10)), "");
   EXPECT_TRUE(differ);
 }
 
@@ -154,7 +177,7 @@ TEST_F(CallersTest, WhatHasNoMemoryIsPassedOver) {
     return nullptr;
   };
   bool differ = true;
-  EXPECT_EQ(call(2, &differ, 10), "");
+  EXPECT_EQ(call(2, &differ, after(10)), "");
   EXPECT_FALSE(differ);
 }
 

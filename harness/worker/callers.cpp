@@ -10,6 +10,7 @@ namespace assay {
 namespace {
 
 constexpr size_t kPage = 4096;
+constexpr std::chrono::seconds kLongest{1};
 
 // A buffer of one caller's own: a page of room before and after it, and the same place within its page.
 class Own {
@@ -67,6 +68,7 @@ Callers::Callers(const assay_kernel& kernel, assay_device device, const nlohmann
   }
   // Each counts once when it has launched, and once more when it ends.
   for (int begun = begun_; begun < count; begun = begun_) begun_.wait(begun);
+  last_begin_ = Clock::now() + kLongest;
 }
 
 void Callers::end() {
@@ -101,7 +103,7 @@ void Callers::call_again_and_again(const assay_kernel& kernel, assay_device devi
   if (const char* refusal = kernel.prepare(state.get(), &own.get(), &made)) return fail("its plan", refusal);
   const auto release = [&](void* plan) { kernel.release(state.get(), plan); };
   const std::unique_ptr<void, decltype(release)> plan(made, release);
-  for (bool is_first = true; is_first || !ends_; is_first = false) {
+  for (bool is_first = true; is_first || (!ends_ && Clock::now() < last_begin_.load()); is_first = false) {
     for (size_t i = 0; i < memory.size(); ++i) std::copy(before[i].begin(), before[i].end(), memory[i].begin());
     if (const char* error = kernel.launch(plan.get(), nullptr, pointers.data())) return fail("its launch", error);
     for (size_t i = 0; i < memory.size(); ++i) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
 #include "device/layout.h"
 
 namespace assay {
@@ -27,7 +28,8 @@ class Callers {
   Callers(const Callers&) = delete;
   Callers& operator=(const Callers&) = delete;
 
-  // Until end() they launch again and again.
+  // Until end() they launch again and again, for a second at most: whoever shares a lock that is not fair with them, as
+  // the threads of OpenBLAS do, may wait for as long as they go on.
   void end();
   // After it:
   const std::string& error() const { return error_; }  // the first of a state, a plan or a launch; empty: none
@@ -46,7 +48,8 @@ class Callers {
 
   std::vector<std::thread> threads_;
   std::atomic<bool> ends_ = false, differ_ = false;
-  std::atomic<int> begun_ = 0;  // how many have launched, or never will
+  std::atomic<Clock::time_point> last_begin_ = Clock::time_point::max();  // of a launch
+  std::atomic<int> begun_ = 0;                                            // how many have launched, or never will
   std::mutex mutex_;
   std::string error_;
 };
