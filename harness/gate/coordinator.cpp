@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "core/clock.h"
@@ -76,12 +77,13 @@ class Desk {
     return planned;
   }
 
-  // A record of what is of `pile`, if of any. The case in flight when a stop is asked for is dropped.
-  void take(const PlannedCase& planned, const Record& record, Pile* pile) {
+  // What came of a case of `pile`, if of any, after so many seconds. The case in flight when a stop is asked for is
+  // dropped.
+  void take(const PlannedCase& planned, const Record& record, Pile* pile, double seconds) {
     const std::lock_guard lock(mutex_);
     if (pile != nullptr) {
       ++pile->judged;
-      for (const auto& [phase, seconds] : record.seconds) pile->seconds += seconds;
+      pile->seconds += seconds;
     }
     if (job_.stop_asked()) {
       stopped_ = true;
@@ -113,16 +115,18 @@ class Desk {
   }
 
  private:
-  // Where one more runner finds most to do; null: nowhere. A library may compile each plan, which takes a hundred times
-  // as long as the rest of a small case.
+  // Where one more runner finds most to do, and nobody else if there is such a pile; null: nowhere. A library may
+  // compile each plan, which takes a hundred times as long as the rest of a small case.
   Pile* largest_share() {
     constexpr double kSmallCase = 0.05;  // seconds
     const auto share = [](const Pile& pile) {
       const double of_a_case = (kSmallCase + pile.seconds) / static_cast<double>(1 + pile.judged);
       return of_a_case * static_cast<double>(pile.cases.size()) / static_cast<double>(1 + pile.runners);
     };
-    const auto most =
-        std::ranges::max_element(piles_, [&](const Pile& a, const Pile& b) { return share(a) < share(b); });
+    const auto worth = [&](const Pile& pile) {
+      return std::tuple(!pile.cases.empty(), pile.runners == 0, share(pile));
+    };
+    const auto most = std::ranges::max_element(piles_, {}, worth);
     if (most == piles_.end() || most->cases.empty()) return nullptr;
     ++most->runners;
     return &*most;
@@ -154,7 +158,11 @@ class Runner {
   void run(Desk& desk) {
     desk_ = &desk;
     Pile* pile = nullptr;
-    while (const PlannedCase* planned = desk.next(pile)) desk.take(*planned, judged(*planned), pile);
+    while (const PlannedCase* planned = desk.next(pile)) {
+      const auto began = Clock::now();
+      const Record record = judged(*planned);
+      desk.take(*planned, record, pile, seconds_since(began));
+    }
   }
 
   std::vector<LoadedLibrary> libraries() {
@@ -337,6 +345,7 @@ RunEnding run_plan(const RunJob& job) {
     }
     work(runner, first, false);
   }
+  std::ranges::sort(alone);  // as the plan has them: what was put off came in no order
   Desk last(job, alone);
   if (!first.stopped()) work(runner, last, true);
   // A stop after the last case may have kept the judges from telling their libraries.

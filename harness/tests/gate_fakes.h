@@ -111,9 +111,8 @@ struct JudgeScript {
   std::vector<std::string> checked, sampled;
   std::vector<std::string> late_libraries;
   int started = 0;
-  std::vector<std::filesystem::path> turned;            // modules, as a judge turned to each, to its first one too
-  std::function<void(const KernelInfo&)> before;        // a case is judged; may wait
-  std::function<double(const KernelInfo&)> seconds_of;  // a case; null: none
+  std::vector<std::filesystem::path> turned;      // modules, as a judge turned to each, to its first one too
+  std::function<void(const KernelInfo&)> before;  // a case is judged; may wait
   int failing_loads = 0;
   std::function<Screened(const Case&)> screen;  // empty: everything passes
   bool rebuilt = false;                         // the modules on disk are others by now
@@ -150,7 +149,6 @@ class FakeJudge : public Judge {
     --script_->at_work;
     Record record;
     record.kernel_id = c.kernel_id(kernel.name);
-    if (script_->seconds_of) record.seconds["launch"] = script_->seconds_of(kernel);
     if (!loaded_.contains(kernel.module)) throw Error("no kernel was loaded from " + kernel.module.string());
     script_->checked.push_back(record.kernel_id);
     if (script_->deaths[record.kernel_id]-- > 0) throw JudgeDied("signal 9");
