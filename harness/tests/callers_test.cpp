@@ -29,7 +29,7 @@ constexpr uint64_t kOffset = 64;  // bytes, of the first element from the base p
 
 // What a kernel here keeps for all its callers, as a real one must not.
 struct Seen {
-  std::atomic<int> states = 0, plans = 0, launches = 0;
+  std::atomic<int> states = 0, plans = 0, launches = 0, threads = 0;
   std::mutex mutex;
   std::vector<std::vector<float>> inputs;  // of the first launches
   std::vector<uintptr_t> places;           // of y's first element
@@ -113,7 +113,8 @@ class CallersTest : public ::testing::Test {
     const Region region{.length = 4096, .base = 0, .first = kOffset, .bytes = 4 * kElements};
     Callers callers(kernel_, {1, 0}, message, {region, region, {}}, {has_x_ ? x_.data() : nullptr, y_.data(), nullptr},
                     count);
-    while (!is_enough()) std::this_thread::yield();
+    const Clock::time_point begin = Clock::now();
+    while (!is_enough() && seconds_since(begin) < 60) std::this_thread::yield();
     callers.end();
     if (differ != nullptr) *differ = callers.differ();
     return callers.error();
@@ -148,16 +149,35 @@ TEST_F(CallersTest, EachHasAStateAPlanAndMemoryOfItsOwnWithTheElementsReversed) 
 
 // A launch that gets its turn only when nobody else wants it.
 TEST_F(CallersTest, TheyLeaveOffForWhoWaitsForThem) {
-  const Clock::time_point begin = Clock::now();
-  Clock::time_point last = begin;
-  int launches = 0;
-  const auto is_quiet = [&] {
-    if (std::exchange(launches, seen_.launches) != seen_.launches) last = Clock::now();
-    return seconds_since(last) > 0.5 || seconds_since(begin) > 60;
+  kernel_.launch = [](const void*, void*, void* const*) -> const char* {
+    ++seen->launches;
+    return nullptr;
   };
-  EXPECT_EQ(call(2, nullptr, is_quiet), "");
-  EXPECT_LT(seconds_since(begin), 60);
+  Clock::time_point last = Clock::now();
+  int launches = 0;
+  bool is_quiet = false;
+  const auto wait = [&] {
+    if (std::exchange(launches, seen_.launches) != seen_.launches) last = Clock::now();
+    return is_quiet = seconds_since(last) > 0.5;
+  };
+  EXPECT_EQ(call(2, nullptr, wait), "");
+  EXPECT_TRUE(is_quiet);
   EXPECT_GT(launches, 2) << "and again, until then";
+}
+
+// Of whom one never gets its turn while another goes on.
+TEST_F(CallersTest, EachWaitsForTheOthersFirstLaunch) {
+  kernel_.launch = [](const void*, void*, void* const*) -> const char* {
+    thread_local const bool is_last = seen->threads++ == 1;
+    if (!is_last) return ++seen->launches > 1000 ? "again, and another has not begun" : nullptr;
+    for (int quiet = 0, before = seen->launches; quiet < 100; before = seen->launches) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      quiet = seen->launches == before ? quiet + 1 : 0;
+    }
+    seen->launches = -1'000'000'000;
+    return nullptr;
+  };
+  EXPECT_EQ(call(2), "");
 }
 
 TEST_F(CallersTest, WhoseBytesChangeIsSeen) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/clock.h"
 #include "worker/wire.h"
 
 namespace assay {
@@ -40,7 +41,8 @@ std::vector<std::byte> reversed(const std::byte* from, size_t bytes, size_t elem
 }  // namespace
 
 Callers::Callers(const assay_kernel& kernel, assay_device device, const nlohmann::json& call,
-                 const std::vector<Region>& regions, const std::vector<void*>& pointers, int count) {
+                 const std::vector<Region>& regions, const std::vector<void*>& pointers, int count)
+    : count_(count) {
   const WireCall wire(call, device);
   std::vector<Buffer> buffers;
   for (size_t i = 0; i < regions.size(); ++i) {
@@ -66,13 +68,18 @@ Callers::Callers(const assay_kernel& kernel, assay_device device, const nlohmann
     end();
     throw;
   }
-  // Each counts once when it has launched, and once more when it ends.
-  for (int begun = begun_; begun < count; begun = begun_) begun_.wait(begun);
-  last_begin_ = Clock::now() + kLongest;
+  wait_for_all();
+}
+
+// Each counts once when it has launched, and once more when it ends.
+void Callers::wait_for_all() {
+  for (int begun = begun_; begun < count_ && !ends_; begun = begun_) begun_.wait(begun);
 }
 
 void Callers::end() {
   ends_ = true;
+  ++begun_;
+  begun_.notify_all();
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
@@ -103,7 +110,8 @@ void Callers::call_again_and_again(const assay_kernel& kernel, assay_device devi
   if (const char* refusal = kernel.prepare(state.get(), &own.get(), &made)) return fail("its plan", refusal);
   const auto release = [&](void* plan) { kernel.release(state.get(), plan); };
   const std::unique_ptr<void, decltype(release)> plan(made, release);
-  for (bool is_first = true; is_first || (!ends_ && Clock::now() < last_begin_.load()); is_first = false) {
+  Clock::time_point last_begin;
+  for (bool is_first = true; is_first || (!ends_ && Clock::now() < last_begin); is_first = false) {
     for (size_t i = 0; i < memory.size(); ++i) std::copy(before[i].begin(), before[i].end(), memory[i].begin());
     if (const char* error = kernel.launch(plan.get(), nullptr, pointers.data())) return fail("its launch", error);
     for (size_t i = 0; i < memory.size(); ++i) {
@@ -115,10 +123,11 @@ void Callers::call_again_and_again(const assay_kernel& kernel, assay_device devi
         differ_ = true;
       }
     }
-    if (is_first) {
-      ++begun_;
-      begun_.notify_all();
-    }
+    if (!is_first) continue;
+    ++begun_;
+    begun_.notify_all();
+    wait_for_all();  // who has not launched yet wants its turn too
+    last_begin = Clock::now() + kLongest;
   }
 }
 

@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/clock.h"
 #include "device/layout.h"
 
 namespace assay {
@@ -29,7 +28,7 @@ class Callers {
   Callers& operator=(const Callers&) = delete;
 
   // Until end() they launch again and again, for a second at most: whoever shares a lock that is not fair with them, as
-  // the threads of OpenBLAS do, may wait for as long as they go on.
+  // OpenBLAS's callers do, may wait for as long as they go on.
   void end();
   // After it:
   const std::string& error() const { return error_; }  // the first of a state, a plan or a launch; empty: none
@@ -42,14 +41,15 @@ class Callers {
     ptrdiff_t base;  // of the pointer that the kernel is given, from `begin`
     bool is_tensor;
   };
+  void wait_for_all();  // to have begun, or for end()
   void call_again_and_again(const assay_kernel& kernel, assay_device device, const nlohmann::json& call,
                             const std::vector<Buffer>& buffers);
   void fail(const char* where, const char* error);
 
   std::vector<std::thread> threads_;
   std::atomic<bool> ends_ = false, differ_ = false;
-  std::atomic<Clock::time_point> last_begin_ = Clock::time_point::max();  // of a launch
-  std::atomic<int> begun_ = 0;                                            // how many have launched, or never will
+  const int count_;
+  std::atomic<int> begun_ = 0;  // how many have launched, or never will
   std::mutex mutex_;
   std::string error_;
 };
