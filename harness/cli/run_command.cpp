@@ -108,8 +108,13 @@ fs::path history_of(const Setting& setting) {
   return setting.trees.base ? fs::path() : setting.trees.root / "runs";
 }
 
+struct Fingerprints {
+  std::vector<Fingerprint> taken;
+  std::vector<std::string> approved;  // ids, of the kernels they were taken of
+};
+
 std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens, const Run& run,
-                                 const std::vector<Record>& records, const std::vector<Fingerprint>& fingerprints) {
+                                 const std::vector<Record>& records, const Fingerprints& fingerprints) {
   const Options& options = setting.options;
   std::vector<Finding> findings = expired_known_issues(setting.policy, today());
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
@@ -123,7 +128,8 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   }
   if (options.command != "gate") return findings;
   add(stale_known_issues(setting.policy, history_of(setting), run, records));
-  for (std::vector<Finding> more : {grown(records, approvals), changed_fingerprints(fingerprints)}) {
+  for (std::vector<Finding> more :
+       {grown(records, approvals), fingerprint_findings(fingerprints.taken, fingerprints.approved)}) {
     // Of what was approved no more is kept than its platform.
     const std::string unpinned = unpinned_text(run.pin);
     for (Finding& finding : more)
@@ -181,11 +187,12 @@ RunEnding carry_out(const Setting& setting, const Goldens& goldens, RunFolder& f
 // Of every kernel that a gate from tier ci on judges, in the run's folder as soon as a kernel's are taken. One that the
 // policy spares the tier's cases, because each costs it seconds, is spared this too: judged by those of the smoke tier,
 // it has none. Those that a run which was interrupted has taken stay. Nothing when stopped.
-std::optional<std::vector<Fingerprint>> fingerprints_of(const Setting& setting, const KernelPlatforms& platforms,
-                                                        const fs::path& out, bool goes_on) {
+std::optional<Fingerprints> fingerprints_of(const Setting& setting, const KernelPlatforms& platforms,
+                                            const fs::path& out, bool goes_on) {
   const Options& options = setting.options;
-  std::vector<Fingerprint> all;
-  if (options.command != "gate" || options.tier == Tier::smoke || !options.sanitizer.empty()) return all;
+  Fingerprints found;
+  std::vector<Fingerprint>& all = found.taken;
+  if (options.command != "gate" || options.tier == Tier::smoke || !options.sanitizer.empty()) return found;
   if (goes_on) all = read_fingerprints(out);
   const FingerprintGoldens goldens = FingerprintGoldens::load(setting.trees.golden() / "fingerprint", platforms);
   std::set<std::string> taken;
@@ -196,6 +203,10 @@ std::optional<std::vector<Fingerprint>> fingerprints_of(const Setting& setting, 
     const auto is_it = [&](const LeftOut& one) { return one.kernel == kernel.op + "/" + kernel.name; };
     return std::any_of(setting.plan.left_out.begin(), setting.plan.left_out.end(), is_it);
   });
+  for (const KernelInfo& kernel : job.kernels) {
+    const std::vector<std::string> ids = goldens.approved_of(kernel.op + "/" + kernel.name);
+    found.approved.insert(found.approved.end(), ids.begin(), ids.end());
+  }
   job.ops = &setting.ops;
   job.start_judge = setting.loaded.start_judge;
   job.stop_asked = [] { return interrupt_signal() != 0; };
@@ -208,7 +219,7 @@ std::optional<std::vector<Fingerprint>> fingerprints_of(const Setting& setting, 
     write_fingerprints(out, all);
   };
   if (!take_fingerprints(job)) return std::nullopt;
-  return all;
+  return found;
 }
 
 // Cases to be stored, written into the run's folder as they will stand in golden/cases. How many.
@@ -344,7 +355,7 @@ int run_command(const Options& given) {
            findings_of(setting, goldens, run, conclusion.records, *fingerprints), options.approve_findings);
   add_library(setting, run, conclusion);
   conclusion.pin = run.pin;
-  conclusion.fingerprints = *fingerprints;
+  conclusion.fingerprints = fingerprints->taken;
   if (fuzz) {
     conclusion.fuzz = fuzz->summary();
     conclusion.found = keep_found(setting, goldens, out, conclusion.records);

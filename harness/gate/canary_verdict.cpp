@@ -56,14 +56,8 @@ std::string known_changes(const Fingerprint& pin, const Fingerprint& candidate) 
 // How a kernel's process ended over a probe, from what its facts say of it. Empty where that is not known to be the
 // kernel's doing: the judge died, or somebody killed the process.
 std::string death_at_a_probe(const Fingerprint& fingerprint) {
-  constexpr std::string_view kNoAnswer = "no answer: ";
-  for (const Fact& fact : fingerprint.facts) {
-    if (!fact.why.starts_with(kNoAnswer)) continue;
-    const std::string how = fact.why.substr(kNoAnswer.size());
-    if (!how.starts_with("the worker died by ") || how.find("SIGKILL") != std::string::npos) return {};
-    return how + " (" + fact.name + ")";
-  }
-  return {};
+  const std::string how = fingerprint.failure();
+  return how.starts_with("the worker died by ") && how.find("SIGKILL") == std::string::npos ? how : "";
 }
 
 size_t place_of(const std::string& kind) {
@@ -212,8 +206,16 @@ class Canary {
       candidates.erase(pin.id());
     }
     for (const auto& [id, fingerprint] : candidates) {
-      add({CanaryVerdict::promote, "note", fingerprint->op + "/" + fingerprint->kernel, id,
-           "the candidate takes probes that the pin refuses"});
+      const std::string kernel = fingerprint->op + "/" + fingerprint->kernel, death = death_at_a_probe(*fingerprint);
+      constexpr const char* kTakes = "the candidate takes probes that the pin refuses";
+      if (!death.empty()) {
+        add({CanaryVerdict::reject, "newly-wrong", kernel, id, std::string(kTakes) + ", and " + death});
+      } else if (!fingerprint->complete) {
+        add({CanaryVerdict::hold, "unknown", kernel, id,
+             std::string(kTakes) + ", and how it computes could not be read"});
+      } else {
+        add({CanaryVerdict::promote, "note", kernel, id, kTakes});
+      }
     }
   }
 

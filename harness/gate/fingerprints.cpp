@@ -51,7 +51,7 @@ class Taking {
       Probed probed = ask(kernel, probe, job_.fresh && answers.size() == 1);
       if (!probed.failed.empty()) {
         fingerprint.complete = false;
-        answer.missing = "no answer: " + probed.failed;
+        answer.missing = std::string(kNoAnswer) + probed.failed;
       } else if (!probed.refused.empty()) {
         answer.missing = "refused: " + probed.refused;
       }
@@ -110,13 +110,25 @@ std::vector<KernelInfo> planned_kernels(const Plan& plan) {
   return kernels;
 }
 
-std::vector<Finding> changed_fingerprints(const std::vector<Fingerprint>& fingerprints) {
+std::vector<Finding> fingerprint_findings(const std::vector<Fingerprint>& fingerprints,
+                                          const std::vector<std::string>& approved) {
   std::vector<Finding> findings;
+  std::set<std::string> taken;
   for (const Fingerprint& fingerprint : fingerprints) {
-    if (fingerprint.baseline != Baseline::changed) continue;
-    std::string text = fingerprint.id() + " computes in another way than approved";
-    for (size_t i = 0; i < fingerprint.changes.size(); ++i) text += (i == 0 ? ": " : "; ") + fingerprint.changes[i];
+    taken.insert(fingerprint.id());
+    std::string text = fingerprint.id();
+    if (!fingerprint.complete) {
+      text += ": how it computes cannot be read: " + fingerprint.failure();
+    } else if (fingerprint.baseline == Baseline::changed) {
+      text += " computes in another way than approved";
+      for (size_t i = 0; i < fingerprint.changes.size(); ++i) text += (i == 0 ? ": " : "; ") + fingerprint.changes[i];
+    } else {
+      continue;
+    }
     findings.push_back({"fingerprint", text});
+  }
+  for (const std::string& id : approved) {
+    if (!taken.contains(id)) findings.push_back({"fingerprint", id + " is approved, and its probes are refused now"});
   }
   return findings;
 }

@@ -32,8 +32,10 @@ bool take_fingerprints(const FingerprintJob& job);
 // Those with cases in the plan.
 std::vector<KernelInfo> planned_kernels(const Plan& plan);
 
-// One finding a fingerprint that is not the approved one, with what changed from what to what.
-std::vector<Finding> changed_fingerprints(const std::vector<Fingerprint>& fingerprints);
+// One finding a fingerprint that is not the approved one, with what changed from what to what; one that a kernel fails
+// at, approved or not; and one an approved id that has none, since the kernel refuses its probes now.
+std::vector<Finding> fingerprint_findings(const std::vector<Fingerprint>& fingerprints,
+                                          const std::vector<std::string>& approved);
 
 // "fingerprints: 40 taken: 38 as approved, 1 changed, 1 that nobody approved"; empty when none was taken.
 std::string fingerprints_text(const std::vector<Fingerprint>& fingerprints);

@@ -62,6 +62,14 @@ void FingerprintGoldens::compare(Fingerprint& fingerprint) const {
   fingerprint.baseline = fingerprint.changes.empty() ? Baseline::same : Baseline::changed;
 }
 
+std::vector<std::string> FingerprintGoldens::approved_of(const std::string& kernel) const {
+  std::vector<std::string> ids;
+  for (const auto& [id, facts] : lines_) {
+    if (id.starts_with(kernel + ":")) ids.push_back(id);
+  }
+  return ids;
+}
+
 std::map<std::string, GoldenFile> fingerprint_files(std::span<const Fingerprint> fingerprints,
                                                     const Platform& platform) {
   std::map<std::string, GoldenFile> files;

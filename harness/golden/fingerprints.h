@@ -12,6 +12,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "golden/file.h"
 #include "golden/observed.h"
@@ -26,6 +27,8 @@ class FingerprintGoldens {
 
   // Sets baseline and changes.
   void compare(Fingerprint& fingerprint) const;
+  // Ids of what is approved of a kernel, "gemm/openblas".
+  std::vector<std::string> approved_of(const std::string& kernel) const;
 
  private:
   std::map<std::string, std::vector<Fact>, std::less<>> lines_;  // by Fingerprint::id()

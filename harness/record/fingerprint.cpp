@@ -30,6 +30,14 @@ std::filesystem::path file_of(const std::filesystem::path& run_folder) { return 
 
 std::string_view word_of(Baseline baseline) { return kWords[static_cast<size_t>(baseline)]; }
 
+std::string Fingerprint::failure() const {
+  if (complete) return {};
+  for (const Fact& fact : facts) {
+    if (fact.why.starts_with(kNoAnswer)) return fact.why.substr(kNoAnswer.size()) + " (" + fact.name + ")";
+  }
+  return "a probe had no answer";
+}
+
 const Fact* Fingerprint::find(std::string_view name) const {
   for (const Fact& fact : facts) {
     if (fact.name == name) return &fact;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay {
@@ -16,6 +17,9 @@ struct Fact {
 
   bool operator==(const Fact&) const = default;
 };
+
+// Begins why a fact is not known of a probe that a kernel took and failed at.
+inline constexpr std::string_view kNoAnswer = "no answer: ";
 
 // How a fingerprint compares with the approved one.
 enum class Baseline { none, same, changed };
@@ -32,6 +36,8 @@ struct Fingerprint {
 
   std::string id() const { return op + "/" + kernel + ":" + variant; }
   const Fact* find(std::string_view name) const;
+  // Of one that is not complete: "the worker died by SIGSEGV (long_sum)".
+  std::string failure() const;
 };
 
 nlohmann::json to_json(const Fingerprint& fingerprint);

@@ -148,6 +148,11 @@ TEST_F(CanaryVerdictTest, AKernelThatDiesAtAProbeIsRejected) {
   candidate.facts[1].why = "no answer: the worker died by SIGSEGV";
   evidence.pin.fingerprints = evidence.candidate.fingerprints;
   EXPECT_EQ(judged().verdict, CanaryVerdict::hold) << "under the pin too: whether it is new is not known";
+  evidence.pin.fingerprints.clear();
+  EXPECT_EQ(judged().verdict, CanaryVerdict::reject) << "the pin refuses what the candidate dies of";
+  EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("probes that the pin refuses, and the worker died by SIGSEGV")));
+  evidence.candidate.fingerprints[0].facts[1].why = "no answer: the worker gave none within 20 s";
+  EXPECT_EQ(judged().verdict, CanaryVerdict::hold);
 }
 
 TEST_F(CanaryVerdictTest, FactsThatNeitherTellsAreNoChange) {

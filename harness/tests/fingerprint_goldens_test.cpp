@@ -30,7 +30,7 @@ TEST(FingerprintGoldens, AChangedOrderIsAFindingThatSaysWhatItWas) {
                                                             .kernel = "simulated",
                                                             .target = "cpu",
                                                             .variant = "dtype=f16",
-                                                            .facts = approved.facts,
+                                                            .facts = {{"shape", "", "no answer: it died"}},
                                                             .complete = false};
   apply_changes(plan_fingerprint_update(scratch.path, platform, std::vector{approved, lost}, Extent::partial), false);
 
@@ -41,8 +41,15 @@ TEST(FingerprintGoldens, AChangedOrderIsAFindingThatSaysWhatItWas) {
   EXPECT_EQ(now[1].baseline, Baseline::changed);
   EXPECT_EQ(now[2].baseline, Baseline::none);
   EXPECT_EQ(now[3].baseline, Baseline::none) << "what a kernel failed at is not approved";
-  const std::vector<Finding> findings = changed_fingerprints(now);
-  ASSERT_EQ(findings.size(), 1u);
+  const std::vector<std::string> ids = goldens.approved_of("gemm/simulated");
+  EXPECT_EQ(ids, std::vector<std::string>{"gemm/simulated:dtype=f32"});
+  EXPECT_TRUE(goldens.approved_of("gemm/simul").empty());
+  const std::vector<Finding> findings = fingerprint_findings(now, ids);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[1].text, "gemm/simulated:dtype=f16: how it computes cannot be read: " + lost.failure());
+  const std::vector<Finding> refused = fingerprint_findings({}, ids);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].text, "gemm/simulated:dtype=f32 is approved, and its probes are refused now");
   EXPECT_EQ(findings[0].kind, "fingerprint");
   EXPECT_THAT(findings[0].text, HasSubstr("gemm/simulated:dtype=f32"));
   EXPECT_THAT(findings[0].text, HasSubstr("shape: sequential -> pairwise"));
