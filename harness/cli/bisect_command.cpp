@@ -63,9 +63,13 @@ class Canaries {
     const Options options = parse_options(arguments_for(version));
     const CanarySetting setting = canary_setting(options);
     const CanarySets sets = canary_sets(options);
-    if (!sets.broken.empty()) return;  // which its canary will say
+    if (!sets.broken.empty()) {
+      broken_ = sets.broken.front();
+      return;  // which its canary will say
+    }
     CanarySide pin(setting, "pin", sets.pin, sets.modules, sets.recipe);
-    if (pin.broken().empty()) now_ = pin.run();
+    broken_ = pin.broken();
+    if (broken_.empty()) now_ = pin.run();
   }
 
   // Its exit code.
@@ -78,7 +82,10 @@ class Canaries {
       return *known;
     } else if (known && *known != kInvalid) {
       refuse(out, "a verdict without the runs that it is of");
-    }  // of one that nothing could be loaded for nothing is known: it is asked again
+    } else if (known) {  // nothing could be loaded, and nothing is known: it is asked again
+      fs::remove(out / kCanaryFile);
+      fs::remove_all(out / "report");
+    }
     std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
     command.insert(command.end(), words.begin(), words.end());
     command.insert(command.end(), {has_begun ? "--resume" : "--out", out.string()});
@@ -110,7 +117,7 @@ class Canaries {
     if (const std::vector<std::string> asked = question(before.asked.argv); asked != question(words)) {
       refuse(out, fmt::format("the canary of another question, '{}'", fmt::join(asked, " ")));
     }
-    if (!now_) return;
+    if (!now_) throw Invalid("--bisect: what is to be judged now cannot be loaded: " + broken_);
     std::string why = why_other(before, *now_);
     if (why.empty() && before.kernels.size() != now_->kernels.size()) why = "there are other kernels";
     if (!why.empty()) refuse(out, "a canary of another build or machine: " + why);
@@ -139,7 +146,8 @@ class Canaries {
   std::vector<std::string> argv_;
   fs::path folder_;
   LibraryVersion pin_;
-  std::optional<Run> now_;  // the kernels and the machine; none where the libraries of the ends cannot be loaded
+  std::optional<Run> now_;  // the kernels and the machine; none where the libraries of the ends cannot be loaded:
+  std::string broken_;      // why
 };
 
 std::string word_of_code(int code) {

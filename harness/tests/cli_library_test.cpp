@@ -95,7 +95,8 @@ class LibraryCli : public CanaryCli {
   // The list stays fresh for as long as a test takes.
   void list(const std::string& version) {
     write_text(tree_of(version) / ".package", "wheel " + kRecipe + " " + version + " " + std::string(64, 'd') + "\n");
-    listed_ = "PyPI " + version + "\n" + listed_;
+    const std::string line = "PyPI " + version + "\n";
+    if (listed_.find(line) == std::string::npos) listed_ = line + listed_;
     const fs::path file = wheels() / (kRecipe + ".versions");
     write_text(file, listed_);
     fs::last_write_time(file, fs::file_time_type::clock::now() + std::chrono::hours(24));
@@ -228,6 +229,24 @@ TEST_F(LibraryCli, ABisectionSaysOfWhichVersionsNothingIsKnown) {
   const ProgramEnd last = bisect("9.8..9.11");
   EXPECT_EQ(last.status, 3) << last.output;
   EXPECT_THAT(last.output, HasSubstr("the canary of 9.11 (PyPI) is INVALID: see " + (out() / "9.11").string()));
+  EXPECT_EQ(bisect("9.8..9.11").status, 3) << "as before";
+  publish("9.11", "PLANT_WRONG");
+  const ProgramEnd mended = bisect("9.8..9.11");
+  EXPECT_EQ(mended.status, 0) << mended.output;
+  EXPECT_THAT(mended.output, HasSubstr("first REJECT: 9.10 (PyPI)"));
+}
+
+// What answered yesterday may have been of other kernels.
+TEST_F(LibraryCli, ABisectionBelievesNoCanaryOfWhatCannotBeLoadedNow) {
+  publish("9.8", "PLANT_NOTHING");
+  publish("9.9", "PLANT_WRONG");
+  ASSERT_EQ(bisect("9.8..9.9").status, 0);
+  publish_broken("9.9");
+  fs::remove_all(scratch.path / "libraries" / "sets");
+  const ProgramEnd end = bisect("9.8..9.9");
+  EXPECT_EQ(end.status, 3) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("--bisect: what is to be judged now cannot be loaded: "),
+                                Not(HasSubstr("first REJECT"))));
 }
 
 TEST_F(LibraryCli, ABisectionWithoutABadVersionSaysSo) {
