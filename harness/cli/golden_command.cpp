@@ -173,7 +173,24 @@ std::vector<Record> records_of(const std::vector<Record>& records, const std::se
   return theirs;
 }
 
-std::vector<GoldenChange> observed_changes(const Options& options, const std::filesystem::path& folder) {
+// What the goldens of a run's platforms say, and the run does not; empty: it says something of all that it judged.
+std::string not_compared(const std::vector<Record>& records, const ObservedGoldens& goldens) {
+  size_t lost = 0;
+  std::string such;
+  for (const Record& record : records) {
+    if (is_approvable(record) || goldens.find(record).line == nullptr) continue;
+    if (lost++ == 0) such = fmt::format("{}: {}", record.kernel_id, word_of(record.verdict));
+  }
+  if (lost > 0) return fmt::format("{} approved cases did not pass, such as {}", lost, such);
+  return std::ranges::none_of(records, is_approvable) ? "no record passed: nothing was compared" : "";
+}
+
+struct Found {
+  std::vector<GoldenChange> changes;
+  std::string not_compared;  // with what is approved, and why; empty: all was
+};
+
+Found observed_changes(const Options& options, const std::filesystem::path& folder) {
   if (!options.filters.empty()) throw UsageError("golden --run: takes the run as it is; filter when running it");
   const Run run = read_run(options.run_folder);
   if (!run.exit_code) throw UsageError(options.run_folder.string() + ": is not finished; resume it first");
@@ -184,7 +201,7 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
     }
     return found->second;
   };
-  if (run.asked.tier == kFuzzTier) return found_changes(options, folder);
+  if (run.asked.tier == kFuzzTier) return {found_changes(options, folder), ""};
   const std::vector<Fingerprint> fingerprints = read_fingerprints(options.run_folder);
   const std::vector<Record> records = read_records(options.run_folder);
   require_whole(options.run_folder, run, records);
@@ -226,7 +243,7 @@ std::vector<GoldenChange> observed_changes(const Options& options, const std::fi
       changes.push_back(std::move(change));
     }
   }
-  return changes;
+  return {changes, not_compared(records, ObservedGoldens::load(folder / "observed", platforms))};
 }
 
 std::vector<GoldenChange> contract_changes(const Options& options, const std::filesystem::path& folder) {
@@ -239,9 +256,9 @@ std::vector<GoldenChange> contract_changes(const Options& options, const std::fi
   return plan_contracts_update(folder, loaded.kernels);
 }
 
-std::vector<GoldenChange> changes_of(const Options& options, const std::filesystem::path& folder) {
-  if (options.contracts) return contract_changes(options, folder);
-  return options.run_folder.empty() ? truth_changes(options, folder) : observed_changes(options, folder);
+Found changes_of(const Options& options, const std::filesystem::path& folder) {
+  if (!options.contracts && !options.run_folder.empty()) return observed_changes(options, folder);
+  return {options.contracts ? contract_changes(options, folder) : truth_changes(options, folder), ""};
 }
 
 }  // namespace
@@ -250,11 +267,13 @@ int golden_command(const Options& options) {
   const std::filesystem::path folder = source_root(options) / "golden";
   const bool updates = options.subcommand == "update";
   if (updates && in_ci()) apply_changes({}, true);  // refuses before hours are spent
-  const std::vector<GoldenChange> changes = changes_of(options, folder);
+  const auto [changes, not_compared] = changes_of(options, folder);
   fmt::print("{}", diff_text(changes));
-  if (changes.empty()) fmt::print("the goldens hold\n");
+  if (!not_compared.empty()) fmt::print("{}\n", not_compared);
+  const bool hold = changes.empty() && not_compared.empty();
+  if (hold) fmt::print("the goldens hold\n");
   if (updates) apply_changes(changes, in_ci());
-  return options.subcommand == "verify" && !changes.empty() ? 1 : 0;
+  return options.subcommand == "verify" && !hold ? 1 : 0;
 }
 
 }  // namespace assay

@@ -90,6 +90,20 @@ TEST_F(Cli, ObservedGoldensFollowFromARunAndNoticeAChange) {
   EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);
   EXPECT_EQ(golden_bits(run), Outcome::pass);
 
+  // Of a run in which nothing passed they say nothing, and it nothing of them.
+  run = (folder / "wrong").string();
+  EXPECT_EQ(check("swallow_nan", kCase + ",fill=nan_one", {"--root", root}).status, 1);
+  const ProgramEnd nothing = assay({"golden", "verify", "--root", root, "--run", run});
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_THAT(nothing.output, AllOf(HasSubstr("no record passed: nothing was compared"), Not(HasSubstr("hold"))));
+  run = (folder / "crashed").string();
+  EXPECT_EQ(check("segfault", kCase, {"--root", root}).status, 1);
+  const ProgramEnd lost = assay({"golden", "verify", "--root", root, "--run", run});
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_THAT(lost.output, AllOf(HasSubstr("1 approved cases did not pass, such as " + kCase + ": crashed"),
+                                 Not(HasSubstr("hold"))));
+
+  run = (folder / "approved").string();
   const std::string platform = read_run(run).kernels.at(0).platform;
   const fs::path file = folder / "root" / "golden" / "observed" / platform / "reduce.txt";
   std::string text = content_of(file);
