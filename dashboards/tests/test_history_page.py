@@ -192,6 +192,15 @@ def test_an_epoch_too_short_is_not_watched_and_a_point_makes_it_long_enough(tmp_
     assert states == ["too short", "no candidate"]
 
 
+def test_what_the_latest_epoch_is_too_short_to_show_is_not_called_good(url, capsys, tmp_path):
+    values = {"gemm/simd:m=1": noisy(np.r_[np.full(60, 5.0), np.full(SHORTEST - 1, 15.0)])}
+    store(url, values, epochs=[1] * 60 + [2] * (SHORTEST - 1))
+    assert (watched(url)["gemm/simd:m=1"].state, watched(url)["gemm/simd:m=1"].p) == ("too short", None)
+    _, page = shown(url, capsys, tmp_path)
+    assert "nothing watched yet" in page
+    assert "no candidate" not in page
+
+
 @pytest.mark.parametrize("columns", [{"device": "unknown"}, {"unit": "unknown"}, {"unit": "unknown; 2 threads"}])
 def test_devices_that_cannot_be_told_apart_are_not_watched(url, capsys, tmp_path, columns):
     store(url, {"gemm/simd:m=1": noisy(step(80, 40, 0.1))}, **columns)

@@ -121,6 +121,8 @@ def watch(history: History):
             one.candidates += _candidates(one, start, stop, [change for change in told if change[1] <= history.level])
         if one.candidates:
             one.state = "candidate"
+        elif len(one.values) - max(one.breaks, default=0) < edivisive.SHORTEST:
+            one.state, one.p = "too short", None  # what is measured now: nobody looks at it yet
 
 
 def _candidates(one, start, stop, told):
