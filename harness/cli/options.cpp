@@ -277,7 +277,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
   selftest->add_option("--tier", texts.selftest_tier, "smoke, ci (default) or nightly")->take_last();
   selftest->add_option("--device", o.device, "of the faults: cpu (default) or cuda");
   selftest->add_option("--threads", o.threads, "CPU threads each launch may use")->check(CLI::Range(1, 1024));
-  selftest->add_option("--jobs", o.jobs, "modules judged at a time, each on a GPU of its own while there are as many")
+  selftest
+      ->add_option(
+          "--jobs", o.jobs,
+          "modules judged at a time, each on a GPU of its own while there are as many; default 1, or one a GPU")
       ->check(CLI::Range(1, 256));
   selftest->add_option("--innocent", o.innocent, "kernel-cases without a fault, at least")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 32));

@@ -1,13 +1,14 @@
 // selftest: what the checks are worth. Judges every seeded fault, each module without a fault as its control, and all
 // kernels of the build on fresh inputs, and says what was caught and how often an innocent kernel was blamed. Each is a
 // run of `assay check` in a process and folder of its own below --out, so that one that was interrupted goes on. Of
-// several GPUs each of the --jobs has one.
+// several GPUs each of the --jobs, by default as many, has one.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -45,7 +46,14 @@ using Problem = std::string;
 
 class Errands {
  public:
-  Errands(fs::path out, std::vector<std::string> gpus) : out_(std::move(out)), gpus_(std::move(gpus)) {}
+  // As many at a time as there are `gpus` where nobody asked for other `jobs`: several on one wait for each other more
+  // than they gain.
+  Errands(fs::path out, std::vector<std::string> gpus, std::optional<int> jobs)
+      : out_(std::move(out)),
+        gpus_(std::move(gpus)),
+        jobs_(jobs.value_or(std::max(1, static_cast<int>(gpus_.size())))) {
+    fs::create_directories(out_);
+  }
 
   // Each in a process of its own, `jobs` at a time. What went wrong, by name.
   std::map<std::string, Problem> run(const std::vector<Errand>& errands, int jobs) {
@@ -71,8 +79,8 @@ class Errands {
   }
 
   fs::path folder(const std::string& name) const { return out_ / name; }
-  // Whether of so many jobs some are on one device.
-  bool share_devices(int jobs) const { return jobs > std::max(1, static_cast<int>(gpus_.size())); }
+  int jobs() const { return jobs_; }
+  bool share_devices() const { return jobs_ > std::max(1, static_cast<int>(gpus_.size())); }
 
  private:
   Problem try_to(const Errand& errand, const std::map<std::string, std::string>& gpu) const {
@@ -114,6 +122,7 @@ class Errands {
 
   fs::path out_;
   std::vector<std::string> gpus_;  // as CUDA_VISIBLE_DEVICES names them; none on a CPU
+  int jobs_;
 };
 
 std::string folder_name(Tier tier, const std::string& module) { return std::string(name_of(tier)) + "-" + module; }
@@ -172,7 +181,7 @@ class Trials {
   std::vector<SeededFault> judge(Tier tier, const std::vector<SeededFault>& faults, bool is_last) {
     std::vector<SeededFault> alive;
     judge_modules(tier, faults);
-    if (interrupt_signal() == 0 && options_.jobs_asked() > 1) judge_alone(tier, faults);
+    if (interrupt_signal() == 0 && errands_.jobs() > 1) judge_alone(tier, faults);
     if (interrupt_signal() != 0) return alive;
     for (const auto& [module, name] : controls_) note_control(module, name);
     for (const SeededFault& fault : faults) {
@@ -206,7 +215,7 @@ class Trials {
  private:
   void judge_modules(Tier tier, const std::vector<SeededFault>& faults) {
     std::map<std::string, std::set<std::string>> filters;  // by module
-    const Company company = errands_.share_devices(options_.jobs_asked()) ? Company::others : Company::none;
+    const Company company = errands_.share_devices() ? Company::others : Company::none;
     std::vector<Errand> all;
     for (const SeededFault& fault : faults) {
       all.push_back(errand_of(options_, tier, fault.name, {fault.kernel(), fault.witness}, company));
@@ -217,7 +226,7 @@ class Trials {
       all.push_back(errand_of(options_, tier, module, asked, company));
       controls_[module] = all.back().name;
     }
-    problems_ = errands_.run(all, options_.jobs_asked());
+    problems_ = errands_.run(all, errands_.jobs());
     records_.clear();
     if (interrupt_signal() != 0) return;
     for (const Errand& errand : all) {
@@ -365,7 +374,7 @@ int selftest_command(const Options& given) {
   const auto [whole, faults] = faults_asked_for(options);
   const fs::path out =
       fs::absolute(options.out.empty() ? source_root(options) / "runs" / ("selftest-" + options.device) : options.out);
-  Errands errands(out, options.device == "cuda" ? visible_gpus() : std::vector<std::string>{});
+  Errands errands(out, options.device == "cuda" ? visible_gpus() : std::vector<std::string>{}, options.jobs);
   SelftestResult found;
   found.device = options.device;
   found.tier = options.tier;

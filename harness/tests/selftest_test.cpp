@@ -138,6 +138,16 @@ TEST_F(Selftest, AFaultThatCannotBeJudgedIsExit4) {
   EXPECT_THAT(end.output, HasSubstr("Not judged:\n- abi_off: assay: "));
 }
 
+TEST_F(Selftest, WhereNoModuleCanBeJudgedThatIsTold) {
+  seed({"last_unwritten"});
+  for (const char* module : {"last_unwritten.so", "good.so"}) fs::remove(folder / "faults" / module);
+  const ProgramEnd end = run_program({kAssay, "selftest", "--faults", (folder / "faults").string(), "--out", run,
+                                      "--tier", "smoke", "--innocent", "0"});
+  EXPECT_EQ(end.status, 4) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("Not judged:\n- last_unwritten: assay: module "));
+  EXPECT_TRUE(fs::exists(folder / "run" / "selftest.json"));
+}
+
 TEST_F(Selftest, AFaultWhoseWitnessIsBeyondTheMachineIsSaidAndNotCounted) {
   seed({"last_unwritten", "with_workspace"});
   std::ifstream in(folder / "faults" / "faults.json");
@@ -269,7 +279,8 @@ TEST_F(SelftestOnGpus, EachJobHasOneOfThoseThatAreVisible) {
   const std::vector<std::string> two{"CUDA_VISIBLE_DEVICES=GPU-a,3"};
   EXPECT_THAT(different(told("gpu", two, {"--jobs", "2"})), ElementsAre("3", "GPU-a"));
   EXPECT_THAT(different(told("gpu", two, {"--jobs", "4"})), ElementsAre("3", "GPU-a"));
-  EXPECT_THAT(told("gpu", two, {}), Each("GPU-a,3")) << "one job has all";
+  EXPECT_THAT(told("gpu", two, {"--jobs", "1"}), Each("GPU-a,3")) << "one job has all";
+  EXPECT_THAT(different(told("gpu", two, {})), ElementsAre("3", "GPU-a"));
   EXPECT_THAT(told("gpu", {"CUDA_VISIBLE_DEVICES=3"}, {"--jobs", "2"}), Each("3"));
   EXPECT_THAT(told("gpu", {"CUDA_VISIBLE_DEVICES="}, {"--jobs", "2"}), Each(""));
 }
@@ -277,7 +288,8 @@ TEST_F(SelftestOnGpus, EachJobHasOneOfThoseThatAreVisible) {
 TEST_F(SelftestOnGpus, WhereNobodySaysThoseThereAreAreAsked) {
   const std::vector<std::string> fake{std::string("LD_LIBRARY_PATH=") + ASSAY_FAKE_NVML};
   EXPECT_THAT(different(told("gpu", fake, {"--jobs", "3"})), ElementsAre("GPU-0", "MIG-1", "MIG-2"));
-  EXPECT_THAT(told("gpu", fake, {}), Each("none"));
+  EXPECT_THAT(different(told("gpu", fake, {})), ElementsAre("GPU-0", "MIG-1", "MIG-2"));
+  EXPECT_THAT(told("gpu", fake, {"--jobs", "1"}), Each("none"));
 }
 
 TEST_F(SelftestOnGpus, NoJobIsBesideOthersWhereEachHasItsOwn) {
