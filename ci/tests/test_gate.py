@@ -213,9 +213,23 @@ def test_the_base_is_unpacked_once_and_again_for_another_commit(tree):
     ran(tree, "--base", "HEAD")
     assert kept.stat().st_mtime_ns == before
     write(tree, {"harness/check/accuracy.cpp": "stricter\n"})
-    git(tree, "commit", "-qam", "next")
+    os.environ["GIT_COMMITTER_DATE"] = "2001-01-01T00:00:00"
+    try:
+        git(tree, "commit", "-qam", "next")
+    finally:
+        del os.environ["GIT_COMMITTER_DATE"]
     ran(tree, "--base", "HEAD")
     assert kept.read_text() == "stricter\n"
+    assert kept.stat().st_mtime_ns > before, "what was built of the other commit is older than its sources"
+
+
+def test_a_build_of_another_base_is_not_gone_on_with(tree):
+    write(tree, {"harness/check/accuracy.cpp": "lax\n"})
+    cache = tree / "build-base/build/CMakeCache.txt"
+    for home, stays in ((tree / BASE, True), (tree / "elsewhere", False)):
+        write(tree, {cache: f"CMAKE_HOME_DIRECTORY:INTERNAL={home}\n"})
+        ran(tree, "--base", "HEAD")
+        assert cache.exists() == stays
 
 
 @pytest.mark.parametrize("ref", ["no-such-ref", "--output=/tmp/x"])
@@ -336,6 +350,14 @@ def test_a_filter_for_one_device_gets_one_run(tree, filters, listed, devices):
     end = gate(tree, "smoke", "--no-report", *filters, "--threads", "2", FILTERED=" ".join(filters), LISTED=listed)
     assert (end.returncode, judged_on(end)) == (0, devices), end.stderr
     assert ("alone" in end.stdout) == (len(devices) == 1)
+
+
+def test_a_filter_for_one_device_gets_one_run_of_the_bases_harness_too(tree):
+    machine(tree, ["dev/nvidia0"])
+    write(tree, {"harness/check/accuracy.cpp": "lax\n"})
+    end = gate(tree, "--base", "HEAD", "--filter", "gemm/simd", FILTERED="--filter gemm/simd", LISTED="cpu")
+    assert (end.returncode, judged_on(end)) == (0, ["cpu"]), end.stderr
+    assert "ran build-base/build/bin/assay" in end.stdout
 
 
 def test_a_filter_where_a_module_is_broken_gets_both_runs(tree):
