@@ -35,6 +35,7 @@ STAND_INS = {
   shift
 done
 echo "{JUNIT}" >"$2"
+exit "${{CTEST_CODE:-0}}"
 """,
     "programs/git": f"""[ "$1" != "$GIT_REFUSES" ] || {{ echo "fatal: $1 refused" >&2 && exit 128; }}
 exec {shutil.which("git")} "$@"
@@ -131,6 +132,10 @@ def test_a_git_that_refuses_fails_what_asked_it(tree, command, arguments, names)
 def test_no_file_to_look_at_is_a_failure(tree, removed, names):
     git(tree, "rm", "-rq", *removed)
     assert set(failed(tree, "--all")) == names
+
+
+def test_a_runner_that_fails_without_a_failed_test_is_a_failure(tree):
+    assert failed(tree, CTEST_CODE="8") == ["ctest"]
 
 
 def test_a_change_of_no_cpp_file_gives_clang_tidy_nothing_to_do(tree):
