@@ -189,6 +189,13 @@ TEST_F(Contracts, OfATargetThatNobodyBuiltTheFileTells) {
   EXPECT_THAT(found({kernels[0]}), ElementsAre("gemm/simt: may_fall_back: was no, now yes"));
 }
 
+TEST_F(Contracts, OfATargetThatNobodyBuiltALineThatIsGoneIsOne) {
+  store("change", {kernels[0]});
+  EXPECT_THAT(found({kernels[0]}),
+              ElementsAre("gemm/simt: golden/contracts.txt does not have it any more; not compared"));
+  EXPECT_THAT(found(kernels), ElementsAre(HasSubstr("is not what the kernels say")));
+}
+
 TEST_F(Contracts, AnotherTargetIsOne) {
   kernels[0].target = "cuda";
   store("change", kernels);
