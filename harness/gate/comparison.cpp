@@ -160,14 +160,17 @@ PlansOfArms compare_plans(ComparisonJob& job) {
       continue;
     }
     const auto is_it = [&](const ArmCase& one) { return one.kernel_id == kernel_id; };
+    // What the base refuses is new. What it fails at may be a process that was lost, and there is nothing to compare.
+    const bool is_new = change_why.empty() && of_base.failed.empty();
+    std::string why = change_why.empty() ? "" : "the change " + change_why;
+    if (!base_why.empty()) why += (why.empty() ? "the base " : "; the base ") + base_why;
     for (const ArmCase& one : job.compared.cases) {
-      if (!is_it(one) || change_why.empty()) continue;
-      plans.untimed.push_back(base_why.empty()
-                                  ? untimed(one, LatencyOutcome::failed, "where it is timed, the change " + change_why)
-                                  : untimed(one, LatencyOutcome::invalid,
-                                            "where it is timed, the change " + change_why + "; the base " + base_why));
+      if (!is_it(one) || is_new) continue;
+      const bool is_change = base_why.empty();
+      plans.untimed.push_back(
+          untimed(one, is_change ? LatencyOutcome::failed : LatencyOutcome::invalid, "where it is timed, " + why));
     }
-    if (change_why.empty()) job.compared.left_out.push_back({kernel_id, "the base " + base_why});
+    if (is_new) job.compared.left_out.push_back({kernel_id, why});
     std::erase_if(job.compared.cases, is_it);
     std::erase_if(job.compared.first_calls, is_it);
   }

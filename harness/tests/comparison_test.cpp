@@ -112,6 +112,17 @@ TEST_F(ComparisonTest, WhatTheBaseDoesNotTakeIsLeftOutWithTheReason) {
   EXPECT_EQ(comparison->result.exit_code, 0);
 }
 
+TEST_F(ComparisonTest, WhereTheBaseAloneFailsNothingIsKnown) {
+  answer = [](size_t process, Timed timed) { return process == 0 ? Timed{.failed = "the worker died"} : timed; };
+  const auto comparison = compare_latencies(job());
+  ASSERT_THAT(comparison->result.cases, SizeIs(2));
+  EXPECT_EQ(worst_outcome(comparison->result.cases[0]), LatencyOutcome::invalid);
+  EXPECT_EQ(comparison->result.cases[0].pairs[0].reason, "where it is timed, the base fails: the worker died");
+  EXPECT_THAT(comparison->compared.left_out, IsEmpty());
+  EXPECT_EQ(comparison->result.exit_code, 3);
+  EXPECT_THAT(saved.regressed, IsEmpty());
+}
+
 // It was judged correct there.
 TEST_F(ComparisonTest, WhatTheChangeAloneDoesNotTakeFails) {
   answer = [](size_t process, Timed timed) { return process == 1 ? Timed{.failed = "SIGSEGV"} : timed; };

@@ -111,6 +111,26 @@ TEST(JudgeProcesses, WhatFailsWhenItIsPreparedIsToldWhenItIsTimed) {
   EXPECT_THAT(judge.time(kernel, c, {}).failed, HasSubstr("SIGABRT"));
 }
 
+// Somebody else did that, and the case is owed its samples.
+TEST(JudgeProcesses, ATimingWorkerThatIsKilledIsAskedOnceMore) {
+  JudgeClient judge(settings());
+  const KernelInfo kernel = judge.load(module_named("infinite_loop")).at(0);
+  std::vector<pid_t> seen = stray_processes(judge.pid(), {judge.pid()});
+  seen.push_back(judge.pid());
+  auto timed =
+      std::async(std::launch::async, [&] { return judge.time(kernel, make_op_registry().parse_case(kNormal), {}); });
+  int killed = 0;
+  while (timed.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready) {
+    for (const pid_t worker : stray_processes(judge.pid(), seen)) {
+      ::kill(worker, SIGKILL);
+      seen.push_back(worker);
+      ++killed;
+    }
+  }
+  EXPECT_EQ(killed, 2);
+  EXPECT_THAT(timed.get().failed, HasSubstr("SIGKILL"));
+}
+
 std::set<std::string> names_in(const std::string& environment) {
   std::ifstream in(environment, std::ios::binary);
   std::set<std::string> names;

@@ -297,8 +297,25 @@ class Judge {
   }
 
   // For the comparison of two arms: nothing is judged, and no module loaded but where it is timed. `only_prepares`
-  // makes the plan there, and no more.
+  // makes the plan there, and no more. No kernel kills itself by SIGKILL by accident: it is asked once more then.
   json time(const json& message, bool only_prepares) {
+    try {
+      return timed(message, only_prepares);
+    } catch (const ProcessLost& lost) {
+      if (lost.loss != Loss::signal || lost.code != SIGKILL) return lost_when_timed(lost);
+    }
+    try {
+      return timed(message, only_prepares);
+    } catch (const ProcessLost& lost) {
+      return lost_when_timed(lost);
+    }
+  }
+
+  static json lost_when_timed(const ProcessLost& lost) {
+    return {{"failed", std::string("the worker ") + lost.what()}};
+  }
+
+  json timed(const json& message, bool only_prepares) {
     KernelInfo info;
     info.module = message.at("module").get<std::string>();
     info.op = message.at("op");
@@ -317,8 +334,6 @@ class Judge {
       prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
       metrics["prepare"] = sample_set_to_json(prepare);
       return {{"metrics", metrics}, {"selection", trial.selection()}};
-    } catch (const ProcessLost& lost) {
-      return {{"failed", std::string("the worker ") + lost.what()}};
     } catch (const LaunchFailed& failed) {
       return {{"failed", failed.what()}};
     } catch (const ContractBroken& broken) {
