@@ -27,6 +27,9 @@ def junit(view: View) -> bytes:
         suite.set("skipped", str(counts["skipped"]))
         suite.set("time", f"{sum(sum(r['seconds'].values()) for r in records):.3f}")
     compared = _add_comparison(root, view) if view.comparison else 0
+    if view.exit_code == 4 and root.find(".//error") is None:
+        _add_unfinished(root, view)
+        compared += 1
     root.set("tests", str(len(view.records) + compared))
     xml.indent(root)
     return xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
@@ -51,6 +54,14 @@ def _add_case(suite, record) -> str:
         return kind
     xml.SubElement(case, "skipped", message=f"{record['verdict']}: {record['reason']}")
     return "skipped"
+
+
+def _add_unfinished(root, view):
+    """What no record tells: a run that did not end, lacks some or could not use a module."""
+    suite = xml.SubElement(root, "testsuite", name="the run", tests="1", errors="1", failures="0", skipped="0")
+    case = xml.SubElement(suite, "testcase", classname="run", name="ended")
+    told = "; ".join(f"{kind}: {text}" for kind, text in view.findings)
+    xml.SubElement(case, "error", type="error", message=f"{view.headline}{': ' if told else ''}{told}")
 
 
 def _add_comparison(root, view) -> int:

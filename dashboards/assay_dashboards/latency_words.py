@@ -42,7 +42,8 @@ NOTE = (
 def verdict(comparison: Comparison) -> tuple[str, str]:
     """Its colour's class, and its symbol."""
     code = max((code if code in PRECEDENCE else 4 for code in comparison.exit_codes), key=PRECEDENCE.index)
-    if code == 0 and not comparison.cases and not comparison.told["unchanged"]:
+    told = comparison.told
+    if code == 0 and not comparison.cases and (told["left_out"] or not told["unchanged"]):
         return "blank", "○"
     return CLASS_OF_EXIT[code], {0: "✓", 1: "✗", 2: "≈", 3: "⊘", 4: "‼"}[code]
 
@@ -62,7 +63,8 @@ def _of_cases(comparison):
         told = comparison.told
         if told["invalid"]:
             return "no verdict: nothing was measured"
-        return "nothing was measured: same machine code" if told["unchanged"] else "nothing was compared"
+        is_same = told["unchanged"] and not told["left_out"]
+        return "nothing was measured: same machine code" if is_same else "nothing was compared"
     worst, *others = counts
     rest = "".join(f", {counts[outcome]} {SAID[outcome]}" for outcome in others)
     if worst == "pass":

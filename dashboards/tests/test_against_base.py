@@ -250,9 +250,13 @@ def test_an_unchanged_tree_was_not_measured(tmp_path):
 
 def test_nothing_compared_is_not_called_good(tmp_path):
     left_out = [{"what": NAME, "why": "is wrong: no latency of it counts"}]
-    view = compared(tmp_path, left_out=left_out)
-    assert verdict(view.comparison) == ("blank", "○")
-    assert "○ nothing was compared; 1 left out." in summary(view)
+    for folder, unchanged, also in (
+        ("all", [], ""),
+        ("some", [{"what": "gemm/same", "why": "same machine code"}], "1 kernel unchanged and not measured; "),
+    ):
+        view = compared(tmp_path / folder, left_out=left_out, unchanged=unchanged)
+        assert verdict(view.comparison) == ("blank", "○")
+        assert f"○ nothing was compared; {also}1 left out." in summary(view)
     assert "is wrong: no latency of it counts" in said(files_of(view)["index.html"])
 
 

@@ -9,6 +9,7 @@ import pytest
 from assay_dashboards import plots
 from assay_dashboards import summary as summary_module
 from assay_dashboards.__main__ import main
+from assay_dashboards.junit import junit
 from assay_dashboards.load import load
 from assay_dashboards.plain import plain, slug
 from assay_dashboards.summary import cell, code, summary
@@ -226,7 +227,7 @@ def test_an_empty_run_is_not_a_pass(tmp_path):
     assert "nothing was recorded" in said
     assert View(load(tmp_path)).exit_code == 4
     assert "## Assay: Empty" in files["summary.md"]
-    assert ElementTree.fromstring(files["junit.xml"]).get("tests") == "0"
+    assert ElementTree.fromstring(files["junit.xml"]).find(".//error").get("message").startswith("Empty")
     assert json.loads(files["benchmark.json"])["benchmarks"] == []
 
 
@@ -303,6 +304,9 @@ def test_a_run_with_only_failures(tmp_path):
 def test_headline_is_never_milder_than_the_records(tmp_path, said, verdict, failed, code, headline):
     view = view_of(tmp_path, [record(verdict=verdict, failed=failed, detail="x")], exit_code=said)
     assert (view.exit_code, view.headline) == (code, headline)
+    tests = ElementTree.fromstring(junit(view))
+    assert (tests.find(".//error") is not None) == (code == 4)
+    assert int(tests.get("tests")) == len(list(tests.iter("testcase")))
     if said is not None and said != code:
         assert any(kind == "exit code" for kind, _ in view.findings)
 
