@@ -70,6 +70,9 @@ std::vector<std::string> shortfalls(const SelftestResult& result) {
   for (const SeededFault& fault : table.survivors) {
     if (fault.survives.empty()) lines.push_back(fault.name + " survives, and nobody said why");
   }
+  if (result.trials.empty() && !result.beyond.empty()) {
+    lines.push_back("every fault is beyond this machine: nothing is known of the checks");
+  }
   if (!result.alarms.empty()) lines.push_back("false alarms");
   if (!result.bad_controls.empty()) lines.push_back("modules without a fault that failed");
   return lines;

@@ -67,6 +67,13 @@ TEST(SelftestResult, IsShortOfATargetOnlyWhereAllFaultsWereJudged) {
   EXPECT_EQ(exit_code_of(result), 4);
 }
 
+TEST(SelftestResult, OfFaultsThatAreAllBeyondTheMachineNothingIsKnown) {
+  SelftestResult result = sample();
+  result.trials.clear();
+  EXPECT_THAT(shortfalls(result), testing::ElementsAre(testing::HasSubstr("nothing is known of the checks")));
+  EXPECT_EQ(exit_code_of(result), 1);
+}
+
 TEST(SelftestResult, TellsOfAFaultWhatTheTierAndItsWitnessSaw) {
   const nlohmann::json faults = to_json(sample()).at("faults");
   EXPECT_EQ(faults[0].at("checks"), nlohmann::json({"accuracy", "unwritten"}));
