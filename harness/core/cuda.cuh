@@ -1,4 +1,4 @@
-// What every .cu file of the harness and of the oracles needs of the CUDA runtime.
+// What the harness and the oracles need of the CUDA runtime.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,9 +11,13 @@
 
 namespace assay {
 
-// Throws Error with the runtime's words.
+// Throws Error with the runtime's words; NoMemory, which the next call is not told of, for that.
 inline void require_cuda(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw Error(std::string(what) + ": CUDA says " + cudaGetErrorString(status));
+  if (status == cudaSuccess) return;
+  const std::string text = std::string(what) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status);
+  if (status != cudaErrorMemoryAllocation) throw Error(text);
+  (void)cudaGetLastError();
+  throw NoMemory(text);
 }
 // To be called after each <<<>>>.
 inline void require_launched(const char* what) { require_cuda(cudaGetLastError(), what); }

@@ -14,6 +14,11 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// There is no memory left, of a device too, for something that the harness itself needs: no kernel's doing.
+struct NoMemory : Error {
+  using Error::Error;
+};
+
 // Something the caller asked for wrongly; the message is printed as it is, alone: exit 4.
 struct UsageError : Error {
   using Error::Error;

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "core/error.h"
+#include "core/cuda.cuh"
 
 namespace assay::cuda {
 namespace {
@@ -94,13 +94,13 @@ std::string describe(CUresult result) {
 }
 
 void require(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) throw Error(std::string(what) + ": " + describe(result));
+  if (result == CUDA_SUCCESS) return;
+  const std::string text = std::string(what) + ": " + describe(result);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw NoMemory(text);
+  throw Error(text);
 }
 
-void require(cudaError_t result, const char* what) {
-  if (result == cudaSuccess) return;
-  throw Error(std::string(what) + ": " + cudaGetErrorName(result) + ": " + cudaGetErrorString(result));
-}
+void require(cudaError_t result, const char* what) { require_cuda(result, what); }
 
 CUmemAllocationProp exportable_memory() {
   CUmemAllocationProp memory{};

@@ -95,12 +95,14 @@ struct BlockMeter::Running {
   Draw draw;
   ConditionsOfProcess watched{};
   std::vector<double> sentinels_us{};
+  std::string lost{};                        // how it ended between two turns
   std::map<std::string, Timed> by_kernel{};  // by kernel id
 };
 
 struct BlockMeter::Measured {
   std::array<std::map<std::string, Timed>, kProcessesOfABlock> by_kernel;
   std::array<ProcessConditions, kProcessesOfABlock> conditions;
+  std::array<std::string, kProcessesOfABlock> lost;
 };
 
 BlockMeter::BlockMeter(Settings settings) : settings_(std::move(settings)) {}
@@ -142,7 +144,11 @@ std::optional<BlockMeter::Measured> BlockMeter::run_processes(BlockOrder order, 
     all.push_back({start(of_change), of_change, Draw(draw.below(kAny))});
   }
   const auto read_sentinels = [&] {
-    for (Running& one : all) one.sentinels_us.push_back(one.process->sentinel().compute_us);
+    for (Running& one : all) {
+      const SentinelTimes times = one.process->sentinel();
+      one.sentinels_us.push_back(times.compute_us);
+      if (one.lost.empty()) one.lost = times.failed;
+    }
   };
   const std::vector<Visit> cases = visits(wanted, draw);
   if (settings_.prepares_at_once) prepare_at_once(all, cases);
@@ -161,19 +167,19 @@ std::optional<BlockMeter::Measured> BlockMeter::run_processes(BlockOrder order, 
     }
   }
   read_sentinels();
-  Measured measured;
+  // While they live: what a process spends on its end it cannot tell any more.
   double seconds_spent = 0;
-  for (Running& one : all) {
-    seconds_spent += one.process->seconds_spent();
-    one.process.reset();
-  }
+  for (Running& one : all) seconds_spent += one.process->seconds_spent();
   const double foreign = foreign_share(began, settings_.machine(), seconds_spent);
+  for (Running& one : all) one.process.reset();
+  Measured measured;
   for (size_t place = 0; place < all.size(); ++place) {
     measured.conditions[place] = all[place].watched.conditions();
     measured.conditions[place].foreign = foreign;
     const std::vector<double>& us = all[place].sentinels_us;
     measured.conditions[place].sentinel_us = median_of_three(us[0], us[1], us[2]);
     measured.by_kernel[place] = std::move(all[place].by_kernel);
+    measured.lost[place] = all[place].lost;
   }
   return measured;
 }
@@ -200,7 +206,10 @@ std::vector<RecordedBlock> BlockMeter::concluded(int64_t number, BlockOrder orde
     for (size_t place = 0; place < samples.size(); ++place) {
       const Timed& timed = measured.by_kernel[place].at(one.kernel_id);
       const auto found = timed.metrics.find(one.metric);
-      if (found != timed.metrics.end()) {
+      // Any of its kernels may have left behind what ended it.
+      if (!measured.lost[place].empty()) {
+        note_failure("failed: between two turns, " + measured.lost[place], static_cast<int>(place), block);
+      } else if (found != timed.metrics.end()) {
         samples[place] = found->second;
       } else {
         note_failure(why_without(one.metric, timed), static_cast<int>(place), block);

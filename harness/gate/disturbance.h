@@ -31,7 +31,7 @@ class ConditionsOfProcess {
 };
 
 // The share of all processor time that was neither idle, nor the host's, nor this process's, nor among the
-// `seconds_spent` by the block's processes with their children.
+// `seconds_spent` by the block's processes until `after`.
 double foreign_share(const MachineState& before, const MachineState& after, double seconds_spent);
 
 // Makes a block that was measured void by its conditions ("slowdown", "ecc", "steal", "foreign", "sentinel"), or not:

@@ -1,11 +1,10 @@
-#include <cuda_runtime_api.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
-#include "core/error.h"
+#include "core/cuda.cuh"
 #include "device/held_stream.h"
 #include "measure/sampler_cuda.h"
 
@@ -16,20 +15,16 @@ constexpr int kGroup = 32;  // samples queued behind one hold: far from the dept
 constexpr int kEmptyPairs = 8 * kGroup;
 constexpr int64_t kShortestQuanta = 20;
 
-void require(cudaError_t result, const char* what) {
-  if (result != cudaSuccess) throw Error(std::string(what) + ": " + cudaGetErrorString(result));
-}
-
 class Event {
  public:
-  Event() { require(cudaEventCreate(&event_), "cudaEventCreate"); }
+  Event() { require_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
   ~Event() { (void)cudaEventDestroy(event_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  void record(cudaStream_t stream) { require(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  void record(cudaStream_t stream) { require_cuda(cudaEventRecord(event_, stream), "cudaEventRecord"); }
   friend int64_t nanoseconds_between(const Event& a, const Event& b) {
     float milliseconds = 0;
-    require(cudaEventElapsedTime(&milliseconds, a.event_, b.event_), "cudaEventElapsedTime");
+    require_cuda(cudaEventElapsedTime(&milliseconds, a.event_, b.event_), "cudaEventElapsedTime");
     return std::llround(double{milliseconds} * 1e6);
   }
 
@@ -55,7 +50,9 @@ __global__ void read_clock(Reading* reading) {
 // Memory of the device, for flushes and readings.
 class DeviceBuffer {
  public:
-  explicit DeviceBuffer(size_t bytes) : bytes_(bytes) { require(cudaMalloc(&data_, bytes), "cudaMalloc for sampling"); }
+  explicit DeviceBuffer(size_t bytes) : bytes_(bytes) {
+    require_cuda(cudaMalloc(&data_, bytes), "cudaMalloc for sampling");
+  }
   ~DeviceBuffer() { (void)cudaFree(data_); }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
@@ -69,8 +66,8 @@ class DeviceBuffer {
 
 size_t l2_bytes() {
   int device = 0, bytes = 0;
-  require(cudaGetDevice(&device), "cudaGetDevice");
-  require(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "asking the size of the L2");
+  require_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  require_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "asking the size of the L2");
   return static_cast<size_t>(std::max(bytes, 1 << 20));
 }
 
@@ -95,7 +92,7 @@ class GpuSampler {
         readings_(2 * kGroup * sizeof(Reading)) {
     // Once before anything is held: what is loaded at its first use may wait for the device.
     read_clock<<<1, 1, 0, stream_>>>(static_cast<Reading*>(readings_.data()));
-    require(cudaGetLastError(), "reading the clock");
+    require_cuda(cudaGetLastError(), "reading the clock");
     before_[0].record(stream_);
     if (flushed_ != nullptr) flush();
     device_.wait();
@@ -120,7 +117,7 @@ class GpuSampler {
       launch();
       after_[i].record(stream_);
       read_clock<<<1, 1, 0, stream_>>>(readings + 2 * i + 1);
-      require(cudaGetLastError(), "reading the clock");
+      require_cuda(cudaGetLastError(), "reading the clock");
     }
     const bool was_held = held == nullptr || held->all_queued();
     held.reset();
@@ -130,7 +127,8 @@ class GpuSampler {
       return take(count, launch, before_last);
     }
     std::vector<Reading> read(2 * static_cast<size_t>(count));
-    require(cudaMemcpy(read.data(), readings, read.size() * sizeof(Reading), cudaMemcpyDeviceToHost), "reading clocks");
+    require_cuda(cudaMemcpy(read.data(), readings, read.size() * sizeof(Reading), cudaMemcpyDeviceToHost),
+                 "reading clocks");
     Group group;
     for (int i = 0; i < count; ++i) {
       group.nanoseconds.push_back(nanoseconds_between(before_[i], after_[i]));
@@ -140,7 +138,7 @@ class GpuSampler {
   }
 
  private:
-  void flush() { require(cudaMemsetAsync(flushed_->data(), 1, flushed_->bytes(), stream_), "flushing"); }
+  void flush() { require_cuda(cudaMemsetAsync(flushed_->data(), 1, flushed_->bytes(), stream_), "flushing"); }
 
   static double megahertz(const Reading& a, const Reading& b) {
     const auto ns = static_cast<double>(b.nanoseconds - a.nanoseconds);

@@ -1,16 +1,10 @@
-#include <cuda_runtime_api.h>
-
-#include "core/error.h"
+#include "core/cuda.cuh"
 #include "measure/sentinel_cuda.h"
 
 namespace assay {
 namespace {
 
 constexpr int kLinks = 40'000;  // of about four cycles each
-
-void require(cudaError_t result, const char* what) {
-  if (result != cudaSuccess) throw Error(std::string("the sentinel: ") + what + ": " + cudaGetErrorString(result));
-}
 
 __global__ void chain(float seed, float* never) {
   float x = seed + static_cast<float>(threadIdx.x);
@@ -22,19 +16,20 @@ __global__ void chain(float seed, float* never) {
 
 void queue_sentinel_chain(void* stream) {
   int device = 0, multiprocessors = 0;
-  require(cudaGetDevice(&device), "cudaGetDevice");
-  require(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+  require_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  require_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+               "cudaDeviceGetAttribute");
   chain<<<multiprocessors, 128, 0, static_cast<cudaStream_t>(stream)>>>(1.0f, nullptr);
-  require(cudaGetLastError(), "its launch");
+  require_cuda(cudaGetLastError(), "its launch");
 }
 
 SentinelCopy::SentinelCopy() {
-  require(cudaMalloc(&from_, kBytes), "cudaMalloc");
+  require_cuda(cudaMalloc(&from_, kBytes), "cudaMalloc");
   if (const cudaError_t result = cudaMalloc(&to_, kBytes); result != cudaSuccess) {
     (void)cudaFree(from_);
-    require(result, "cudaMalloc");
+    require_cuda(result, "cudaMalloc");
   }
-  require(cudaMemset(from_, 1, kBytes), "cudaMemset");
+  require_cuda(cudaMemset(from_, 1, kBytes), "cudaMemset");
 }
 
 SentinelCopy::~SentinelCopy() {
@@ -43,7 +38,8 @@ SentinelCopy::~SentinelCopy() {
 }
 
 void SentinelCopy::queue(void* stream) const {
-  require(cudaMemcpyAsync(to_, from_, kBytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream)), "a copy");
+  require_cuda(cudaMemcpyAsync(to_, from_, kBytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream)),
+               "a copy");
 }
 
 }  // namespace assay

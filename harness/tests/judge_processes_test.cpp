@@ -131,6 +131,22 @@ TEST(JudgeProcesses, ATimingWorkerThatIsKilledIsAskedOnceMore) {
   EXPECT_THAT(timed.get().failed, HasSubstr("SIGKILL"));
 }
 
+TEST(JudgeProcesses, ATimingWorkerThatIsKilledBetweenTurnsIsReplaced) {
+  JudgeClient judge(settings());
+  const KernelInfo kernel = judge.load(module_named("good")).at(0);
+  std::vector<pid_t> seen = stray_processes(judge.pid(), {judge.pid()});
+  seen.push_back(judge.pid());
+  ASSERT_EQ(judge.time(kernel, make_op_registry().parse_case(kNormal), {}).failed, "");
+  const std::vector<pid_t> timing = stray_processes(judge.pid(), seen);
+  ASSERT_EQ(timing.size(), 1u);
+  ::kill(timing[0], SIGKILL);
+  const SentinelTimes replaced = judge.sentinel();
+  EXPECT_EQ(replaced.failed, "");
+  EXPECT_GT(replaced.compute_us, 0);
+  ::kill(stray_processes(judge.pid(), seen).at(0), SIGSEGV);
+  EXPECT_THAT(judge.sentinel().failed, HasSubstr("SIGSEGV"));
+}
+
 std::set<std::string> names_in(const std::string& environment) {
   std::ifstream in(environment, std::ios::binary);
   std::set<std::string> names;

@@ -31,6 +31,7 @@ struct TimedWorld {
   std::set<size_t> deaths;   // of processes, by when they began
   std::vector<MachineState> states{MachineState{}};
   size_t readings = 0;
+  size_t alive = 0, alive_when_read = 0;  // processes, now and at the last reading
 
   std::map<size_t, std::vector<std::string>> prepared;  // by process: "MODULE CASE"
   bool prepared_late = false;                           // after one was timed
@@ -42,7 +43,11 @@ class MadeUpProcess : public TimingProcess {
  public:
   explicit MadeUpProcess(TimedWorld& world) : world_(world), number_(world.processes.size()) {
     world.processes.emplace_back();
+    ++world.alive;
   }
+  ~MadeUpProcess() override { --world_.alive; }
+  MadeUpProcess(const MadeUpProcess&) = delete;
+  MadeUpProcess& operator=(const MadeUpProcess&) = delete;
   void prepare(const KernelInfo& kernel, const Case& c) override {
     const std::lock_guard lock(*world_.preparing);
     if (world_.dies_preparing == number_) throw JudgeDied("the judge died");

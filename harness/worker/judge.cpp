@@ -299,20 +299,18 @@ class Judge {
   // For the comparison of two arms: nothing is judged, and no module loaded but where it is timed. `only_prepares`
   // makes the plan there, and no more. No kernel kills itself by SIGKILL by accident: it is asked once more then.
   json time(const json& message, bool only_prepares) {
-    try {
-      return timed(message, only_prepares);
-    } catch (const ProcessLost& lost) {
-      if (lost.loss != Loss::signal || lost.code != SIGKILL) return lost_when_timed(lost);
-    }
-    try {
-      return timed(message, only_prepares);
-    } catch (const ProcessLost& lost) {
-      return lost_when_timed(lost);
-    }
+    return asked_of_timing([&] { return timed(message, only_prepares); });
   }
 
-  static json lost_when_timed(const ProcessLost& lost) {
-    return {{"failed", std::string("the worker ") + lost.what()}};
+  template <class Ask>
+  static json asked_of_timing(const Ask& ask, bool again = true) {
+    try {
+      return ask();
+    } catch (const ProcessLost& lost) {
+      const bool is_killed = lost.loss == Loss::signal && lost.code == SIGKILL;
+      if (!is_killed || !again) return {{"failed", std::string("the worker ") + lost.what()}};
+    }
+    return asked_of_timing(ask, false);
   }
 
   json timed(const json& message, bool only_prepares) {
@@ -384,11 +382,7 @@ class Judge {
   }
 
   json sentinel() {
-    try {
-      return {{"sentinel", timing_.ask({{"do", "sentinel"}})}};
-    } catch (const ProcessLost& lost) {
-      return {{"failed", std::string("the worker ") + lost.what()}};
-    }
+    return asked_of_timing([&]() -> json { return {{"sentinel", timing_.ask({{"do", "sentinel"}})}}; });
   }
 
   // Processor time of this process and of the one that times; those that it has lost are not counted.

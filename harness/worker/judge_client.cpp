@@ -192,7 +192,7 @@ Timed JudgeClient::time(const KernelInfo& kernel, const Case& c, const TimePlan&
 
 SentinelTimes JudgeClient::sentinel() {
   const json answer = impl_->ask({{"do", "sentinel"}});
-  if (answer.contains("failed")) throw Error("the sentinel: " + answer.at("failed").get<std::string>());
+  if (answer.contains("failed")) return {.failed = answer.at("failed")};
   const auto median_us = [&](const char* work) {
     return summarize(work, sample_set_from_json(answer.at("sentinel").at(work)), "").p50_us;
   };

@@ -65,6 +65,7 @@ struct Timed {
 // Medians of the sentinel (measure/sentinel.h) in the process that times.
 struct SentinelTimes {
   double compute_us = 0, memory_us = 0;
+  std::string failed{};  // there are none: how that process ended
 };
 
 struct Probed {
