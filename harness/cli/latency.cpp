@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "core/error.h"
 #include "gate/canary_case.h"
+#include "gate/canary_latency.h"
 #include "gate/comparison_start.h"
 #include "gate/pin.h"
 #include "load/elf.h"
@@ -136,32 +137,6 @@ std::set<std::string> planned_otherwise(const std::vector<Record>& pin, const st
   return changed;
 }
 
-// A canary rejects a tail that no calibration is needed to see, where a process has samples enough to show it.
-GatedCase with_tail(GatedCase gated, const ArmCase& one, const CanaryPolicy& policy) {
-  Margin& tail = gated.margins[static_cast<size_t>(LatencyMetric::tail)];
-  const bool is_sampled = one.latency_class.ends_with("/below-50us") || one.latency_class.ends_with("/below-500us");
-  if (tail.gates || one.metric != "warm" || !is_sampled) return gated;
-  tail = {.gates = true,
-          .least = policy.tail / 2,
-          .margin = policy.tail,
-          .blind = true,
-          .unproven = true,
-          .note = tail.note};
-  return gated;
-}
-
-// Where nobody has calibrated the machine nothing tells which changes it shows: a canary then excludes those that would
-// reject, and holds whatever is slower beyond doubt, however little.
-GatedCase with_canary_margins(GatedCase gated, const CanaryPolicy& policy) {
-  for (const LatencyMetric metric : {LatencyMetric::p50, LatencyMetric::p90}) {
-    Margin& margin = gated.margins[static_cast<size_t>(metric)];
-    margin.unproven = !margin.gates;
-    margin.gates = true;
-    margin.margin = delta_of(metric, policy.slower);
-  }
-  return gated;
-}
-
 ComparisonJob job_of(const JudgedRun& judged, ComparedCases compared, const ComparisonStart& start) {
   require_latency_policy(*judged.policy);
   const LatencyPolicy& policy = *judged.policy->latency;
@@ -239,8 +214,7 @@ std::optional<Comparison> compare_libraries(const JudgedRun& judged, const Libra
     job.adjust = [&policy, classes = job.classes, changed = planned_otherwise(*pin.records, *candidate.records)](
                      GatedCase gated, const ArmCase& one) {
       gated.is_suspect = changed.contains(one.kernel_id);
-      if (!classes.contains(one.latency_class)) gated = with_canary_margins(std::move(gated), policy);
-      return with_tail(std::move(gated), one, policy);
+      return with_canary_margins(std::move(gated), classes.contains(one.latency_class), policy);
     };
     job.out_of_time = [until = std::chrono::steady_clock::now() +
                                std::chrono::duration<double>(

@@ -19,6 +19,7 @@
 #include "record/verdict.h"
 #include "worker/examination.h"
 #include "worker/plan_contract.h"
+#include "worker/trial.h"
 
 namespace assay {
 namespace {
@@ -325,10 +326,11 @@ std::string why_not_shown(const BundleOf& what) {
   const std::optional<Failure> failure = failure_of(what.record);
   if (!failure) return {};
   const Contract& own = what.kernel.contract;
-  const auto is_of_plan = [](const CheckResult& result) {
-    return result.outcome == Outcome::fail && result.detail.starts_with(kPlansContract);
+  const auto is_for_assay = [](const CheckResult& result) {
+    return result.outcome == Outcome::fail &&
+           (result.detail.starts_with(kPlansContract) || result.detail.find(kLeavesChanged) != std::string::npos);
   };
-  const bool mistaken = !what.op.cap_violation(own).empty() || std::ranges::any_of(what.record.checks, is_of_plan) ||
+  const bool mistaken = !what.op.cap_violation(own).empty() || std::ranges::any_of(what.record.checks, is_for_assay) ||
                         !domain_mistake(own, what.op.all_fields()).empty();
   const bool shown = std::ranges::find(kShown, failure->check) != kShown.end();
   if (failure->beside_callers) {

@@ -50,8 +50,8 @@ std::string interval_text(LatencyMetric metric, const LatencyReading& reading) {
                      shown(reading.interval.lower), shown(reading.interval.upper), reading.blocks);
 }
 
-// An interval of a class that nobody has calibrated says little of tails, and a canary does not wait for it: only what
-// it seems to be is held.
+// An interval of a class that is noisy, or that nobody has calibrated, says little of tails, and a canary does not wait
+// for it: only what it seems to be is held.
 bool is_only_not_known(LatencyMetric metric, const PairResult& pair, const Margin& margin, double limit) {
   return metric == LatencyMetric::tail && margin.blind && pair.reading.blocks > 0 && pair.reading.estimate < limit;
 }
@@ -71,6 +71,12 @@ std::string why_not_yet(const PairResult& pair, const Margin& margin) {
   return ", fresh blocks were to confirm it";
 }
 
+// Of what passes by a margin that is blind to the policy's, the case that may still have grown by most.
+struct MostUnseen {
+  std::string id;
+  double delta = -std::numeric_limits<double>::infinity();
+};
+
 // No block at all was had of its median, nor then of anything else.
 bool is_unread(const CaseResult& of) {
   const PairResult& median = of.pairs[static_cast<size_t>(LatencyMetric::p50)];
@@ -79,6 +85,26 @@ bool is_unread(const CaseResult& of) {
 
 }  // namespace
 
+GatedCase with_canary_margins(GatedCase gated, bool is_calibrated, const CanaryPolicy& policy) {
+  const bool is_sampled = gated.latency_class.find("/warm/below-") != std::string::npos;
+  for (const LatencyMetric metric : kLatencyMetrics) {
+    Margin& margin = gated.margins[static_cast<size_t>(metric)];
+    const double limit = limits_of(metric, policy).delta;
+    if (metric == LatencyMetric::tail && !margin.gates && is_sampled) {
+      margin = {
+          .gates = true, .least = limit / 2, .margin = limit, .blind = true, .unproven = true, .note = margin.note};
+    } else if (metric != LatencyMetric::tail && !is_calibrated) {
+      margin.unproven = !margin.gates;
+      margin.gates = true;
+      margin.margin = limit;
+    }
+    if (!margin.gates || margin.margin <= limit) continue;
+    margin.margin = limit;
+    margin.note += ", and a canary's " + change_text(metric, limit);
+  }
+  return gated;
+}
+
 std::vector<CanaryReason> latency_reasons(const Comparison& latency, const CanaryPolicy& policy, bool out_of_time) {
   std::vector<CanaryReason> reasons;
   const auto add = [&](CanaryVerdict asks, std::string kind, const std::string& what, std::string text) {
@@ -86,8 +112,7 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
   };
   if (!latency.invalid.empty()) add(CanaryVerdict::invalid, "voids", "", latency.invalid);
   int64_t not_gated = 0;
-  std::string widest;  // case whose median may still be slower by most, of those that pass
-  double most = -std::numeric_limits<double>::infinity();
+  PerMetric<MostUnseen> most_unseen{};
   for (const CaseResult& of : latency.result.cases) {
     for (const LatencyMetric metric : kLatencyMetrics) {
       const auto i = static_cast<size_t>(metric);
@@ -127,9 +152,9 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
           ++not_gated;
           break;
         case LatencyOutcome::pass:
-          if (metric != LatencyMetric::p50 || !of.margins[i].blind || !(pair.reading.upper > most)) break;
-          most = pair.reading.upper;
-          widest = of.id;
+          if (of.margins[i].blind && pair.reading.upper > most_unseen[i].delta) {
+            most_unseen[i] = {of.id, pair.reading.upper};
+          }
           break;
         case LatencyOutcome::improved:
           break;
@@ -139,12 +164,14 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
   for (const Finding& finding : latency.result.findings) {
     add(CanaryVerdict::hold, finding.kind == "voids" ? "voids" : "unknown", "", finding.text);
   }
-  if (!widest.empty()) {
+  for (const LatencyMetric metric : kLatencyMetrics) {
+    const auto& [id, delta] = most_unseen[static_cast<size_t>(metric)];
+    if (id.empty()) continue;
     add(CanaryVerdict::promote, "note", "",
         fmt::format(
-            "not every change shows on this machine: of the medians that pass, the one that is slower by most at "
-            "95 % confidence is {}, by {} at most",
-            widest, change_text(LatencyMetric::p50, most)));
+            "not every change shows on this machine: of what passes, the {} that may have grown by most is that of "
+            "{}, by {} at most at 95 % confidence",
+            word_of(metric), id, change_text(metric, delta)));
   }
   if (not_gated > 0) {
     add(CanaryVerdict::promote, "note", "",

@@ -8,6 +8,11 @@
 
 namespace assay {
 
+// A case as a canary asks of it: nothing passes that may be slower, or have more of a tail, by so much as rejects.
+// Where nobody has calibrated the machine nothing tells which changes it shows: quantiles, and tails of which a process
+// has samples enough, then gate by that alone, and whatever is slower beyond doubt, however little, is held.
+GatedCase with_canary_margins(GatedCase gated, bool is_calibrated, const CanaryPolicy& policy);
+
 std::vector<CanaryReason> latency_reasons(const Comparison& latency, const CanaryPolicy& policy, bool out_of_time);
 std::vector<CanaryReason> first_call_reasons(const std::vector<FirstCall>& calls, const CanaryPolicy& policy);
 

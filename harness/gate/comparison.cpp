@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "record/json.h"
+#include "record/json_fields.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -27,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kBlocksFile = "blocks.jsonl";
+constexpr const char* kPlansFile = "plans.json";
 
 // blocks.jsonl, appended to; what lies there already.
 class BlockLog {
@@ -46,6 +48,12 @@ class BlockLog {
       if (block.number == number) found.push_back(block);
     }
     return found;
+  }
+
+  int64_t last() const {
+    int64_t last = -1;
+    for (const RecordedBlock& block : recorded_) last = std::max(last, block.number);
+    return last;
   }
 
   // Of one that was recorded in part.
@@ -92,11 +100,12 @@ class Blocks {
   // and when there is no more time.
   std::vector<RecordedBlock> next(const std::vector<size_t>& wanted) {
     std::vector<RecordedBlock> block = log_.find(count_);
-    if (!is_begun_with(block, wanted)) {
+    const bool is_whole = block.size() == wanted.size(), may_be_torn = log_.last() <= count_;
+    if (!is_begun_with(block, wanted) || !(is_whole || may_be_torn)) {
       throw UsageError(fmt::format("{}/{}: block {} is of other cases than this comparison asks for; begin another run",
                                    job_->folder.string(), kBlocksFile, count_));
     }
-    if (block.size() < wanted.size()) {
+    if (!is_whole) {
       if (!block.empty()) log_.forget(count_);
       out_of_time_ = job_->out_of_time();
       if (out_of_time_ || job_->stop_asked()) return {};
@@ -139,13 +148,20 @@ CaseResult untimed(const ArmCase& one, LatencyOutcome outcome, const std::string
   return result;
 }
 
-// What the plans of both arms chose, and the cases that are not measured, since one of the arms does not take them: the
-// change was judged correct on each, so that there it is a failure.
+// What the plans of both arms chose, and the kernel ids that are not measured, since one of the arms does not take
+// them: `failed` where the base does, for the change was judged correct on each, `invalid` where nothing is known, and
+// `not_gated` what is new.
+struct NotTimed {
+  std::string kernel_id;
+  LatencyOutcome as;
+  std::string why;
+};
 struct PlansOfArms {
   std::vector<ChangedSelection> changed;
-  std::vector<CaseResult> untimed;
+  std::vector<NotTimed> not_timed;
 };
-PlansOfArms compare_plans(ComparisonJob& job) {
+
+PlansOfArms ask_for_plans(const ComparisonJob& job) {
   BlockMeter meter(job.meter_settings());
   const auto how = meter.prepares_at_once() ? std::launch::async : std::launch::deferred;
   auto of_change = std::async(how, [&] { return meter.planned(true); });
@@ -159,22 +175,73 @@ PlansOfArms compare_plans(ComparisonJob& job) {
       if (!what.empty()) plans.changed.push_back({kernel_id, what});
       continue;
     }
-    const auto is_it = [&](const ArmCase& one) { return one.kernel_id == kernel_id; };
-    // What the base refuses is new. What it fails at may be a process that was lost, and there is nothing to compare.
-    const bool is_new = change_why.empty() && of_base.failed.empty();
     std::string why = change_why.empty() ? "" : "the change " + change_why;
     if (!base_why.empty()) why += (why.empty() ? "the base " : "; the base ") + base_why;
-    for (const ArmCase& one : job.compared.cases) {
-      if (!is_it(one) || is_new) continue;
-      const bool is_change = base_why.empty();
-      plans.untimed.push_back(
-          untimed(one, is_change ? LatencyOutcome::failed : LatencyOutcome::invalid, "where it is timed, " + why));
+    // What the base refuses is new. What it fails at may be a process that was lost, and there is nothing to compare.
+    const bool is_new = change_why.empty() && of_base.failed.empty();
+    const LatencyOutcome as = is_new             ? LatencyOutcome::not_gated
+                              : base_why.empty() ? LatencyOutcome::failed
+                                                 : LatencyOutcome::invalid;
+    plans.not_timed.push_back({kernel_id, as, why});
+  }
+  return plans;
+}
+
+json to_json(const PlansOfArms& plans) {
+  json selections = json::array(), not_timed = json::array();
+  for (const ChangedSelection& one : plans.changed) {
+    selections.push_back({{"kernel_id", one.kernel_id}, {"what", one.what}});
+  }
+  for (const NotTimed& one : plans.not_timed) {
+    not_timed.push_back({{"kernel_id", one.kernel_id}, {"as", word_of(one.as)}, {"why", one.why}});
+  }
+  return {{"selections", selections}, {"not_timed", not_timed}};
+}
+
+PlansOfArms plans_from_json(const json& value) {
+  const JsonFields fields(value);
+  PlansOfArms plans;
+  for (const JsonFields& one : fields.objects("selections")) {
+    plans.changed.push_back({one.text("kernel_id"), one.text("what")});
+  }
+  for (const JsonFields& one : fields.objects("not_timed")) {
+    constexpr LatencyOutcome kAll[] = {LatencyOutcome::failed, LatencyOutcome::invalid, LatencyOutcome::not_gated};
+    const auto* as = std::ranges::find(kAll, one.text("as"), [](LatencyOutcome of) { return word_of(of); });
+    if (as == std::end(kAll)) one.fail("as", "'" + one.text("as") + "' is not what a plan comes to");
+    plans.not_timed.push_back({one.text("kernel_id"), *as, one.text("why")});
+  }
+  return plans;
+}
+
+// Asked once a comparison: its blocks are of what they leave, and what failed must not be asked until it passes.
+PlansOfArms plans_of(const ComparisonJob& job) {
+  const fs::path file = job.folder / kPlansFile;
+  if (is_there(file)) {
+    try {
+      return plans_from_json(parse_json(read_whole(file)));
+    } catch (const UsageError& e) {
+      throw UsageError(file.string() + ": " + e.what() + "; begin another run");
     }
-    if (is_new) job.compared.left_out.push_back({kernel_id, why});
+  }
+  PlansOfArms plans = ask_for_plans(job);
+  write_file_atomically(file, print_json(to_json(plans), 1) + "\n");
+  return plans;
+}
+
+// The cases of what is not timed, which leave the job; what is new is among what it leaves out.
+std::vector<CaseResult> take_untimed(const PlansOfArms& plans, ComparisonJob& job) {
+  std::vector<CaseResult> results;
+  for (const NotTimed& not_timed : plans.not_timed) {
+    const auto is_it = [&](const ArmCase& one) { return one.kernel_id == not_timed.kernel_id; };
+    const bool is_new = not_timed.as == LatencyOutcome::not_gated;
+    if (is_new) job.compared.left_out.push_back({not_timed.kernel_id, not_timed.why});
+    for (const ArmCase& one : job.compared.cases) {
+      if (is_it(one) && !is_new) results.push_back(untimed(one, not_timed.as, "where it is timed, " + not_timed.why));
+    }
     std::erase_if(job.compared.cases, is_it);
     std::erase_if(job.compared.first_calls, is_it);
   }
-  return plans;
+  return results;
 }
 
 // Of what failed before any block the ledger knows as of what failed in one.
@@ -295,8 +362,17 @@ ComparedCases compared_cases(const Plan& plan, const std::vector<Record>& record
   for (const PlannedCase& planned : plan.cases) {
     if (!planned.timed) continue;
     const KernelInfo& kernel = plan.kernel_of(planned);
-    const auto pair = pairs.both.find(kernel.op + "/" + kernel.name);
-    if (pair == pairs.both.end()) continue;
+    const std::string name = kernel.op + "/" + kernel.name;
+    const auto pair = pairs.both.find(name);
+    if (pair == pairs.both.end()) {
+      const auto has_it = [&](const std::vector<std::string>& all) {
+        return std::ranges::find(all, name) != all.end();
+      };
+      if (has_it(pairs.base_alone) || has_it(pairs.change_alone)) continue;
+      throw Invalid(name +
+                    " was judged, and neither arm has it: its latency cannot be compared; build the arms as the " +
+                    "modules that are judged (the same libraries and options), or leave those out that they lack");
+    }
     if (skip && !pair->second.unchanged.empty()) {
       if (unchanged.insert(pair->first).second) compared.unchanged.push_back({pair->first, pair->second.unchanged});
       continue;
@@ -368,10 +444,11 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
   Comparison comparison{.base = job.ledger.base, .change = job.ledger.change, .seed = job.meter.seed};
   const auto began = Clock::now();
   PlansOfArms plans;
-  if (!job.compared.cases.empty()) plans = compare_plans(job);
+  if (!job.compared.cases.empty()) plans = plans_of(job);
+  const std::vector<CaseResult> untimed = take_untimed(plans, job);
   comparison.selections = std::move(plans.changed);
   const auto save_ledger = [&](AlphaLedger ledger) {
-    note_failures(plans.untimed, ledger);
+    note_failures(untimed, ledger);
     job.save_ledger(ledger);
   };
   if (job.compared.cases.empty()) {
@@ -406,7 +483,7 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
     comparison.blocks = blocks.count();
     comparison.out_of_time = blocks.out_of_time();
   }
-  for (const CaseResult& one : plans.untimed) {
+  for (const CaseResult& one : untimed) {
     comparison.result.cases.push_back(one);
     comparison.result.exit_code = combine_exit_codes(comparison.result.exit_code, exit_code_of(worst_outcome(one)));
   }

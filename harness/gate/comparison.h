@@ -1,6 +1,7 @@
 // The comparison of two arms' latencies: which cases of a run it is about, the blocks that are measured, what comes of
 // them. Its folder is the run's: blocks.jsonl (measure/blocks_file.h), a line a case of a block, written before the
-// next block begins, and latency.json at the end. A comparison that was interrupted goes on where its blocks end.
+// next block begins, plans.json, which cases those are of and what was not to be timed, and latency.json at the end. A
+// comparison that was interrupted goes on where its blocks end.
 #pragma once
 
 #include <filesystem>
@@ -44,6 +45,7 @@ struct ComparedCases {
   std::vector<ArmCase> first_calls = {};
 };
 // Of the timed cases of a plan: those whose record passed and has a latency. `skip`: not those of unchanged kernels.
+// Throws Invalid for a kernel that neither arm has.
 ComparedCases compared_cases(const Plan& plan, const std::vector<Record>& records, const Pairs& pairs,
                              const std::string& device, bool skip);
 

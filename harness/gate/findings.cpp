@@ -101,7 +101,8 @@ constexpr PartThatJudges kPartsThatJudge[] = {{"policy", "ci/policy", ""},
                                               {"ci", "ci/cuda-requirements.txt", ", which lists what is built with,"},
                                               {"ci", "ci/packages.txt", ", which lists what is built with,"},
                                               {"ci", "ci", ", which CI runs,"},
-                                              {"ci", ".github", ", which CI runs,"}};
+                                              {"ci", ".github", ", which CI runs,"},
+                                              {"report", "dashboards/assay_dashboards", ", which writes the report,"}};
 
 const PartThatJudges& part_of(const std::string& file) {
   return *std::find_if(std::begin(kPartsThatJudge), std::end(kPartsThatJudge), [&](const PartThatJudges& part) {

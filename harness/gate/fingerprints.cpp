@@ -128,7 +128,8 @@ std::vector<Finding> fingerprint_findings(const std::vector<Fingerprint>& finger
     findings.push_back({"fingerprint", text});
   }
   for (const std::string& id : approved) {
-    if (!taken.contains(id)) findings.push_back({"fingerprint", id + " is approved, and its probes are refused now"});
+    if (taken.contains(id)) continue;
+    findings.push_back({"fingerprint", id + " is approved, and not read now: its probes are refused, or are no more"});
   }
   return findings;
 }

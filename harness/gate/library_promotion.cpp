@@ -59,6 +59,13 @@ Pin promoted(const Pin& pin, const LibrarySet& from, const LibrarySet& to) {
     std::erase_if(after.libraries, [&](const PinnedLibrary& one) { return one.file == entry.file; });
     after.libraries.push_back(entry);
   }
+  for (const LibrarySet::File& old : from.files) {
+    // Else it is what the pin needed of the machine, which the candidate finds there too.
+    const bool is_gone =
+        old.part && std::ranges::find(to.files, old.soname, &LibrarySet::File::soname) == to.files.end();
+    if (!is_gone) continue;
+    if (const auto found = entry_of(old); found != after.libraries.end()) after.libraries.erase(found);
+  }
   std::ranges::sort(after.libraries, {}, [](const PinnedLibrary& one) { return std::tie(one.file, one.build_id); });
   return after;
 }

@@ -11,8 +11,8 @@
 namespace assay {
 
 // `to`'s files take the place of those of their sonames under `from`, the set that was the pin; what a candidate brings
-// beyond is added, such as a libc of its own. Throws UsageError when the pin does not list the library as `from` has
-// it.
+// beyond is added, such as a libc of its own, and the parts that it lacks are removed. Throws UsageError when the pin
+// does not list the library as `from` has it.
 Pin promoted(const Pin& pin, const LibrarySet& from, const LibrarySet& to);
 
 // Rewrites the file, whole or not at all. Returns the unified diff, empty where nothing changes.

@@ -109,7 +109,7 @@ double ModeratedT::p_below(double bound) const {
 }
 
 ConfidenceInterval ModeratedT::bounds(double confidence) const {
-  if (freedom_ <= 0) return {-kInfinity, kInfinity};
+  if (freedom_ <= 0 || confidence >= 1) return {-kInfinity, kInfinity};
   const double width = boost::math::quantile(boost::math::students_t(freedom_), confidence) * standard_error();
   return {mean_ - width, mean_ + width};
 }

@@ -57,7 +57,7 @@ class ModeratedT {
   double p_above(double bound) const;
   double p_below(double bound) const;
 
-  // One-sided, at that confidence each.
+  // One-sided, at that confidence each; infinite for 1.
   ConfidenceInterval bounds(double confidence) const;
 
  private:

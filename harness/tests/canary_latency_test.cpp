@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "canary_sides.h"
 
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -111,14 +113,48 @@ TEST_F(CanaryLatencyTest, AQuantileWithoutABlockIsHeldWhereItsMedianHadSome) {
   EXPECT_THAT(grave(judged()), ElementsAre(HasSubstr("unknown: inconclusive, no look was had")));
 }
 
-TEST_F(CanaryLatencyTest, ByHowMuchWhatPassesMayBeSlowerIsToldWhereNotEveryChangeShows) {
-  set(LatencyMetric::p50, LatencyOutcome::pass, -0.01, 0.01, 0.03);
-  EXPECT_THAT(judged().reasons, IsEmpty());
-  latency.result.cases[0].margins[0].blind = true;
-  latency.result.cases[0].pairs[0].reading.upper = std::log(1.08);
-  const CanaryResult result = judged();
-  EXPECT_EQ(result.verdict, CanaryVerdict::promote);
-  EXPECT_THAT(result.reasons.at(0).text, HasSubstr(latency.result.cases[0].id + ", by +8.00 % at most"));
+TEST_F(CanaryLatencyTest, ByHowMuchWhatPassesMayHaveGrownIsToldWhereNotEveryChangeShows) {
+  const std::string& id = latency.result.cases[0].id;
+  for (const auto& [metric, upper, told] :
+       {std::tuple{LatencyMetric::p50, std::log(1.08), "p50 that may have grown by most"},
+        {LatencyMetric::p90, std::log(1.09), "p90 that"},
+        {LatencyMetric::tail, 0.051, "tail that"}}) {
+    Margin& margin = latency.result.cases[0].margins[static_cast<size_t>(metric)];
+    set(metric, LatencyOutcome::pass, -0.01, 0.01, upper);
+    EXPECT_THAT(judged().reasons, IsEmpty());
+    margin.blind = true;
+    const CanaryResult result = judged();
+    EXPECT_EQ(result.verdict, CanaryVerdict::promote);
+    EXPECT_THAT(result.reasons.at(0).text,
+                AllOf(HasSubstr(told), HasSubstr(id + ", by " + change_text(metric, upper) + " at most")));
+    margin.blind = false;
+  }
+}
+
+// A machine on which a calibration shows what it cannot see is asked no less than one that nobody knows.
+TEST_F(CanaryLatencyTest, NoMarginIsWiderThanWhatRejects) {
+  const double slower = std::log1p(kCanaryPolicy.slower), tail = kCanaryPolicy.tail;
+  GatedCase noisy{.id = "a warm", .latency_class = "cpu/warm/below-50us"};
+  const double margins[] = {0.03, 0.4, 0.044};
+  for (size_t i = 0; i < noisy.margins.size(); ++i)
+    noisy.margins[i] = {.gates = true, .margin = margins[i], .blind = true, .note = "too noisy"};
+  const GatedCase known = with_canary_margins(noisy, true, kCanaryPolicy);
+  EXPECT_EQ(known.margins[0].margin, 0.03);
+  EXPECT_EQ(known.margins[0].note, "too noisy");
+  EXPECT_DOUBLE_EQ(known.margins[1].margin, slower);
+  EXPECT_DOUBLE_EQ(known.margins[2].margin, tail);
+  EXPECT_THAT(known.margins[2].note, HasSubstr("a canary's " + change_text(LatencyMetric::tail, tail)));
+
+  GatedCase unknown{.id = "a warm", .latency_class = "cpu/warm/below-50us"};
+  unknown.margins[0].gates = true;
+  const GatedCase asked = with_canary_margins(unknown, false, kCanaryPolicy);
+  EXPECT_DOUBLE_EQ(asked.margins[0].margin, slower);
+  EXPECT_FALSE(asked.margins[0].unproven);
+  EXPECT_TRUE(asked.margins[1].gates && asked.margins[1].unproven);
+  EXPECT_TRUE(asked.margins[2].gates && asked.margins[2].unproven);
+  EXPECT_DOUBLE_EQ(asked.margins[2].margin, tail);
+  unknown.latency_class = "cpu/cold/below-50us";
+  EXPECT_FALSE(with_canary_margins(unknown, false, kCanaryPolicy).margins[2].gates);
 }
 
 TEST_F(CanaryLatencyTest, AnUndecidedTailOfAClassNobodyCalibratedIsNotKnown) {

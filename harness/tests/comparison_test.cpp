@@ -138,6 +138,55 @@ TEST_F(ComparisonTest, WhatTheChangeAloneDoesNotTakeFails) {
   EXPECT_EQ(saved.regressed[0].failure, "where it is timed, the change fails: SIGSEGV");
 }
 
+TEST_F(ComparisonTest, WhatTheChangeFailedAtIsNotForgottenWhenItIsGoneOnWith) {
+  answer = [](size_t process, Timed timed) { return process == 1 ? Timed{.failed = "SIGSEGV"} : timed; };
+  ComparisonJob stopped = job();
+  stopped.stop_asked = [this] { return world.processes.size() > 1; };  // both arms are planned
+  compare_latencies(std::move(stopped));
+  answer = [](size_t, Timed timed) { return timed; };
+  const auto comparison = compare_latencies(job());
+  EXPECT_EQ(comparison->result.exit_code, 1);
+  EXPECT_EQ(comparison->result.cases.at(0).pairs[0].reason, "where it is timed, the change fails: SIGSEGV");
+  const std::string plans = content_of(scratch.path / "plans.json");
+  std::string other = plans;
+  other.replace(other.find("\"failed\""), 8, "\"passed\"");
+  for (const std::string& text : {std::string("[]"), std::string("{"), other}) {
+    write_text(scratch.path / "plans.json", text);
+    EXPECT_THAT(message_of([this] { compare_latencies(job()); }), HasSubstr("plans.json: ")) << text;
+  }
+}
+
+// Its blocks are of what was left when it was planned, whatever a base that failed then answers now.
+TEST_F(ComparisonTest, WhatIsGoneOnWithIsPlannedNoMore) {
+  world.us_of_module["change.so"] = 110;
+  const std::string first = job().compared.cases[0].kernel_id;
+  answer = [&](size_t process, Timed timed) {
+    const bool is_first = world.processes[process].back().kernel_id == first;
+    return process == 0 && is_first ? Timed{.failed = "the worker died"} : timed;
+  };
+  EXPECT_EQ(compare_latencies(job())->result.exit_code, 1);
+  const std::string blocks = content_of(scratch.path / "blocks.jsonl");
+  const size_t processes = world.processes.size();
+  answer = [](size_t, Timed timed) { return timed; };
+  world.us_of_module["change.so"] = 100;
+  const auto again = compare_latencies(job());
+  EXPECT_EQ(again->result.exit_code, 1);
+  EXPECT_EQ(world.processes.size(), processes);
+  EXPECT_EQ(content_of(scratch.path / "blocks.jsonl"), blocks);
+  EXPECT_EQ(again->result.cases.back().pairs[0].reason, "where it is timed, the base fails: the worker died");
+  EXPECT_THAT(saved.regressed, SizeIs(testing::Ge(1u)));
+}
+
+TEST_F(ComparisonTest, ABlockThatLacksCasesIsMeasuredAgainOnlyWhereItIsTheLast) {
+  compare_latencies(job());
+  const std::string blocks = content_of(scratch.path / "blocks.jsonl");
+  const size_t line = blocks.find('\n') + 1, next = blocks.find('\n', line) + 1;
+  write_text(scratch.path / "blocks.jsonl", blocks.substr(0, line) + blocks.substr(next));
+  EXPECT_THAT(message_of([this] { compare_latencies(job()); }), HasSubstr("block 0 is of other cases"));
+  write_text(scratch.path / "blocks.jsonl", blocks.substr(0, line));
+  EXPECT_TRUE(compare_latencies(job()));
+}
+
 TEST_F(ComparisonTest, OfWhatFailsInBothArmsNothingIsKnown) {
   answer = [](size_t process, Timed timed) { return process < 2 ? Timed{.failed = "SIGSEGV"} : timed; };
   const auto comparison = compare_latencies(job());
@@ -388,6 +437,13 @@ TEST_F(ComparedCasesTest, KernelsOfOneArmAloneAreNamed) {
   ASSERT_THAT(compared.left_out, SizeIs(2));
   EXPECT_EQ(compared.left_out[0].why, "the change has it no more");
   EXPECT_EQ(compared.left_out[1].why, "the base does not have it");
+}
+
+TEST_F(ComparedCasesTest, OfAKernelThatNeitherArmHasNothingIsKnown) {
+  pairs.both.erase("gemm/second");
+  EXPECT_THROW(compared_cases(plan, records, pairs, "cpu", true), Invalid);
+  pairs.change_alone = {"gemm/second"};
+  EXPECT_THAT(compared_cases(plan, records, pairs, "cpu", true).cases, SizeIs(2));
 }
 
 TEST(LatencyClass, SaysHowACaseIsSampled) {

@@ -49,7 +49,8 @@ TEST(FingerprintGoldens, AChangedOrderIsAFindingThatSaysWhatItWas) {
   EXPECT_EQ(findings[1].text, "gemm/simulated:dtype=f16: how it computes cannot be read: " + lost.failure());
   const std::vector<Finding> refused = fingerprint_findings({}, ids);
   ASSERT_EQ(refused.size(), 1u);
-  EXPECT_EQ(refused[0].text, "gemm/simulated:dtype=f32 is approved, and its probes are refused now");
+  EXPECT_EQ(refused[0].text,
+            "gemm/simulated:dtype=f32 is approved, and not read now: its probes are refused, or are no more");
   EXPECT_EQ(findings[0].kind, "fingerprint");
   EXPECT_THAT(findings[0].text, HasSubstr("gemm/simulated:dtype=f32"));
   EXPECT_THAT(findings[0].text, HasSubstr("shape: sequential -> pairwise"));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "gate/policy.h"
@@ -447,6 +448,7 @@ TEST(AlphaLedger, WhatWasOpenIsConfirmedAndPassesAtHalfTheError) {
   };
   EXPECT_LT(upper_at(0), upper_at(1));
   EXPECT_LT(upper_at(1), upper_at(2));
+  EXPECT_EQ(upper_at(60), std::numeric_limits<double>::infinity()) << "an error of less than a double tells from none";
 }
 
 // A kernel that fails at times would pass the next time.

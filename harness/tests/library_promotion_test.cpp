@@ -87,6 +87,19 @@ TEST_F(LibraryPromotionTest, APartThatWasNotPinnedIsNot) {
   EXPECT_EQ(after.libraries[2].build_id, "e5");
 }
 
+// Nothing will load it: env verify would miss it for good.
+TEST_F(LibraryPromotionTest, APartThatTheCandidateLacksIsPinnedNoMore) {
+  LibrarySet from = from_;
+  from.files.push_back({"libtiny_part.so.0", scratch_.path / "libtiny_part.so.0", "0", "e4", true});
+  pin_.libraries.push_back(entry("libtiny_part.so.0", "e4", "0"));
+  pin_.libraries.push_back(entry("libtiny_part.so.0", "e5", "0"));  // another build, which is not of the set
+  from.files.push_back({"libc.so.6", scratch_.path / "libc.so.6", "6", "c0"});  // the machine's
+  const Pin after = promoted(pin_, from, to_);
+  ASSERT_EQ(after.libraries.size(), 4u);
+  EXPECT_EQ(after.libraries[0].build_id, "c0");
+  EXPECT_EQ(after.libraries[2].build_id, "e5");
+}
+
 TEST_F(LibraryPromotionTest, WhatWasNotPinnedIsNotReplaced) {
   pin_.libraries[2].build_id = "ff";
   EXPECT_THAT(message_of([&] { promoted(pin_, from_, to_); }), HasSubstr("lists no libtinyp-r0.3.1.so of build a1"));

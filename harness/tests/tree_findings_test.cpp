@@ -105,7 +105,8 @@ TEST_F(Trees, ScriptsAndListsOfCIAreFindingsThatSayWhatTheyDo) {
     write(fs::path("base") / file, "one\n");
   }
   for (const char* file : {"ci/arm", "ci/requirements.txt", "ci/cuda-requirements.txt", "ci/libraries/openblas.toml",
-                           ".github/workflows/gate.yml", "ci/README.md", "ci/tests/test_arm.py"}) {
+                           ".github/workflows/gate.yml", "ci/README.md", "ci/tests/test_arm.py",
+                           "dashboards/assay_dashboards/summary.py", "dashboards/tests/test_summary.py"}) {
     write(fs::path("base") / file, "one\n");
   }
   fs::copy(folder / "base", folder / "change", fs::copy_options::recursive);
@@ -118,6 +119,8 @@ TEST_F(Trees, ScriptsAndListsOfCIAreFindingsThatSayWhatTheyDo) {
   write("change/ci/tests/test_arm.py", "two\n");
   write("change/ci/new.py", "two\n");
   write("change/.github/workflows/gate.yml", "two\n");
+  write("change/dashboards/assay_dashboards/summary.py", "two\n");
+  write("change/dashboards/tests/test_summary.py", "two\n");
   fs::remove(folder / "change/ci/setup");
   std::vector<std::string> lines;
   for (const Finding& finding : edited_files(folder / "base", folder / "change")) {
@@ -130,7 +133,8 @@ TEST_F(Trees, ScriptsAndListsOfCIAreFindingsThatSayWhatTheyDo) {
                                  "ci: ci/cuda-requirements.txt, which lists what is built with" + edit,
                                  "ci: ci/packages.txt, which lists what is built with" + edit,
                                  "ci: ci/common.sh, which CI runs" + edit, "ci: ci/new.py, which CI runs, is new",
-                                 "ci: .github/workflows/gate.yml, which CI runs" + edit));
+                                 "ci: .github/workflows/gate.yml, which CI runs" + edit,
+                                 "report: dashboards/assay_dashboards/summary.py, which writes the report" + edit));
 }
 
 // gemm/simd and gemm/simt, as golden/contracts.txt has them and as the modules say.
