@@ -9,6 +9,7 @@
 #include "cli/resume.h"
 #include "core/error.h"
 #include "gate/fingerprints.h"
+#include "gate/pin.h"
 #include "gate/program.h"
 #include "golden/stored_cases.h"
 
@@ -156,6 +157,7 @@ bool CanarySide::take_fingerprints() {
 
 void CanarySide::write() {
   run_.recorded = static_cast<int64_t>(records_->recorded().size());
+  add_checksums(run_.libraries);
   records_->write_run(run_);
 }
 

@@ -19,6 +19,7 @@
 #include "gate/pin.h"
 #include "gate/plan.h"
 #include "gate/record_libraries.h"
+#include "golden/fingerprints.h"
 #include "golden/update.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -185,6 +186,26 @@ std::string not_compared(const std::vector<Record>& records, const ObservedGolde
   return std::ranges::none_of(records, is_approvable) ? "no record passed: nothing was compared" : "";
 }
 
+// Likewise of the fingerprints that a gate takes from tier ci on, of every kernel that it judges by that tier's cases.
+std::string not_fingerprinted(const Run& run, const std::vector<Record>& records,
+                              const std::vector<Fingerprint>& fingerprints, const FingerprintGoldens& goldens) {
+  if (run.asked.command != "gate" || run.asked.tier == name_of(Tier::smoke)) return "";
+  std::set<std::string> kernels, read;
+  for (const Record& record : records) kernels.insert(record.op + "/" + record.kernel);
+  for (const LeftOut& one : run.left_out) kernels.erase(one.kernel);
+  for (const Fingerprint& one : fingerprints) {
+    if (one.complete) read.insert(one.id());
+  }
+  size_t lost = 0;
+  std::string such;
+  for (const std::string& kernel : kernels) {
+    for (const std::string& id : goldens.approved_of(kernel)) {
+      if (!read.contains(id) && lost++ == 0) such = id;
+    }
+  }
+  return lost == 0 ? "" : fmt::format("{} approved fingerprints were not read, such as {}", lost, such);
+}
+
 struct Found {
   std::vector<GoldenChange> changes;
   std::string not_compared;  // with what is approved, and why; empty: all was
@@ -212,6 +233,7 @@ Found observed_changes(const Options& options, const std::filesystem::path& fold
   const LibrariesByKernel brought = brought_libraries(run, records);
   KernelPlatforms platforms;
   std::string others;
+  bool is_any_judged = false;  // of those
   for (const KernelEntry& kernel : run.kernels) {
     const std::string id = kernel.op + "/" + kernel.name;
     const Platform platform{fact(isa_fact(kernel.target)), run.threads, brought.at(id)};
@@ -219,10 +241,13 @@ Found observed_changes(const Options& options, const std::filesystem::path& fold
       platforms[id] = platform;
     } else {
       others += (others.empty() ? "" : ", ") + id;
+      is_any_judged = is_any_judged || !records_of(records, {id}).empty();
     }
   }
-  if (!others.empty())
-    fmt::print("left out, because run.json does not list the libraries they were judged by: {}\n", others);
+  if (!others.empty()) {
+    others = "left out, because run.json does not list the libraries they were judged by: " + others;
+    fmt::print("{}\n", others);
+  }
   const Extent extent = others.empty() ? extent_of(run) : Extent::partial;
   if (platforms.empty()) throw UsageError(options.run_folder.string() + ": nothing in it can be approved");
   const std::string left_out = not_passed_text(records);
@@ -243,7 +268,14 @@ Found observed_changes(const Options& options, const std::filesystem::path& fold
       changes.push_back(std::move(change));
     }
   }
-  return {changes, not_compared(records, ObservedGoldens::load(folder / "observed", platforms))};
+  std::string missed;
+  for (const std::string& why :
+       {not_compared(records, ObservedGoldens::load(folder / "observed", platforms)),
+        not_fingerprinted(run, records, fingerprints, FingerprintGoldens::load(folder / "fingerprint", platforms)),
+        std::string(is_any_judged ? "not every kernel that was judged was compared" : "")}) {
+    if (!why.empty()) missed += (missed.empty() ? "" : "\n") + why;
+  }
+  return {changes, missed};
 }
 
 std::vector<GoldenChange> contract_changes(const Options& options, const std::filesystem::path& folder) {

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "gate/canary_report.h"
 #include "gate/library_promotion.h"
+#include "gate/package.h"
 #include "load/elf.h"
 #include "record/run_folder.h"
 #include "record/run_json.h"
@@ -57,9 +58,15 @@ void require_same_files(const fs::path& folder, const LibrarySet& set) {
   if (!set.environment.empty()) {
     refuse(folder, "it judged one instruction set (--coretype); judge the library as it chooses by itself");
   }
+  const std::vector<LoadedLibrary> judged = read_run(folder / "candidate").libraries;
   for (const LibrarySet::File& file : set.files) {
     if (!is_there(file.path)) refuse(folder, file.path.string() + " is not there; judge the candidate anew");
     if (build_of(file.path) != file.build_id) refuse(folder, file.path.string() + " is another build by now");
+    // A build-id survives an edit.
+    for (const LoadedLibrary& one : judged) {
+      if (one.build_id != file.build_id || one.sha256 == sha256_of(file.path)) continue;
+      refuse(folder, file.path.string() + " was edited since it was judged; judge the candidate anew");
+    }
   }
 }
 

@@ -129,7 +129,7 @@ std::string why_other(const Run& before, const Run& now) {
   for (const auto& [what, hash] : now.judged_by) {
     const auto old = before.judged_by.find(what);
     if (old == before.judged_by.end() || old->second != hash) {
-      return "the files of " + what + " that judge are not those its records were judged by";
+      return what + " is not what its records were judged by";
     }
   }
   for (const KernelEntry& old : before.kernels) {

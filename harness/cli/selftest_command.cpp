@@ -16,6 +16,7 @@
 #include "cli/interrupt.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "cli/trees.h"
 #include "core/error.h"
 #include "gate/pin.h"
 #include "gate/program.h"
@@ -48,10 +49,12 @@ class Errands {
  public:
   // As many at a time as there are `gpus` where nobody asked for other `jobs`: several on one wait for each other more
   // than they gain.
-  Errands(fs::path out, std::vector<std::string> gpus, std::optional<int> jobs)
-      : out_(std::move(out)),
-        gpus_(std::move(gpus)),
-        jobs_(jobs.value_or(std::max(1, static_cast<int>(gpus_.size())))) {
+  Errands(const Options& options, fs::path out)
+      : options_(options),
+        out_(std::move(out)),
+        judged_by_(find_trees(options).judged_by()),
+        gpus_(options.device == "cuda" ? visible_gpus() : std::vector<std::string>{}),
+        jobs_(options.jobs.value_or(std::max(1, static_cast<int>(gpus_.size())))) {
     fs::create_directories(out_);
   }
 
@@ -95,32 +98,34 @@ class Errands {
     const fs::path folder = out_ / errand.name;
     std::vector<std::string> asked = errand.arguments;
     asked.insert(asked.end(), {"--out", folder.string(), "--json"});
-    if (is_done(errand, folder, asked)) return {};
+    if (is_answered(folder, asked) && is_of_today(errand, folder)) return {};
     fs::remove_all(folder);
     std::vector<std::string> command = asked;
     command.insert(command.begin(), program("assay"));
     const ProgramEnd end = run_program(command, gpu, [] { return interrupt_signal() != 0; });
-    if (is_done(errand, folder, asked)) return {};
+    if (is_answered(folder, asked)) return {};
     const size_t line = end.output.find("assay: ");
     return line == std::string::npos ? "exit " + std::to_string(end.status)
                                      : end.output.substr(line, end.output.find('\n', line) - line);
   }
 
-  // The same was asked before, of this program and this module, and answered.
-  static bool is_done(const Errand& errand, const fs::path& folder, const std::vector<std::string>& asked) {
-    const fs::path file = folder / "run.json";
-    std::error_code error;
-    if (!fs::exists(file, error)) return false;
-    const fs::file_time_type when = fs::last_write_time(file);
-    for (const char* name : {"assay", "assay-judge", "assay-worker"}) {
-      if (fs::last_write_time(program(name)) > when) return false;
-    }
-    if (!errand.module.empty() && fs::last_write_time(errand.module) > when) return false;
+  static bool is_answered(const fs::path& folder, const std::vector<std::string>& asked) {
+    if (!is_there(folder / "run.json")) return false;
     const Run run = read_run(folder);
     return run.exit_code && run.asked.argv == asked;
   }
 
+  // What was answered is of these programs, policy and goldens, and of these modules.
+  bool is_of_today(const Errand& errand, const fs::path& folder) const {
+    if (read_run(folder).judged_by != judged_by_) return false;
+    const fs::file_time_type when = fs::last_write_time(folder / "run.json");
+    const auto is_older = [&](const fs::path& module) { return fs::last_write_time(module) <= when; };
+    return errand.module.empty() ? std::ranges::all_of(module_files(options_), is_older) : is_older(errand.module);
+  }
+
+  const Options& options_;
   fs::path out_;
+  std::map<std::string, std::string> judged_by_;
   std::vector<std::string> gpus_;  // as CUDA_VISIBLE_DEVICES names them; none on a CPU
   int jobs_;
 };
@@ -374,7 +379,7 @@ int selftest_command(const Options& given) {
   const auto [whole, faults] = faults_asked_for(options);
   const fs::path out =
       fs::absolute(options.out.empty() ? source_root(options) / "runs" / ("selftest-" + options.device) : options.out);
-  Errands errands(out, options.device == "cuda" ? visible_gpus() : std::vector<std::string>{}, options.jobs);
+  Errands errands(options, out);
   SelftestResult found;
   found.device = options.device;
   found.tier = options.tier;

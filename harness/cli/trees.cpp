@@ -6,6 +6,7 @@
 #include "cli/paths.h"
 #include "gate/findings.h"
 #include "gate/tree_files.h"
+#include "load/elf.h"
 
 namespace assay {
 
@@ -20,7 +21,9 @@ Trees find_trees(const Options& options) {
 }
 
 std::map<std::string, std::string> Trees::judged_by() const {
-  return {{"policy", hash_of_files(policy())}, {"golden", hash_of_files(golden())}};
+  std::map<std::string, std::string> judges{{"policy", hash_of_files(policy())}, {"golden", hash_of_files(golden())}};
+  for (const char* name : {"assay", "assay-judge", "assay-worker"}) judges[name] = build_of(program(name));
+  return judges;
 }
 
 std::set<std::string> Trees::ops_with_truth(const Plan& plan) const {

@@ -92,7 +92,7 @@ struct Run {
   std::vector<LeftOut> left_out{};
   PinLabel pin{};
   std::map<std::string, std::string>
-      judged_by{};  // "policy" -> a hash of its files; none of a run from before it was kept
+      judged_by{};  // "policy" -> a hash of its files, "assay-judge" -> its build; empty in a run of before
 };
 
 // The tables of checks and verdicts go in as well, so that a reader needs no copy of them; they are not read back.

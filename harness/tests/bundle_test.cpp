@@ -129,8 +129,11 @@ TEST_F(Bundle, ShowsWhatIsWrongOrRefusedInARelatedCallOnly) {
   }
 }
 
-TEST_F(Bundle, OfThePlansContractItSaysThatItCannotShowIt) {
-  EXPECT_THAT(shrunk(kCase, module("plan_takes_back")).at("not_shown"), HasSubstr("'contract', which needs Assay"));
+TEST_F(Bundle, OfThePlansContractAndOfWhatALaunchLeavesChangedItSaysThatItCannotShowIt) {
+  for (const char* name : {"plan_takes_back", "leave_rounding", "handle_faults"}) {
+    EXPECT_THAT(shrunk(kCase, module(name)).at("not_shown"), HasSubstr("'contract', which needs Assay")) << name;
+    fs::remove_all(out);
+  }
 }
 
 TEST_F(Bundle, OfWhatItCannotShowItSaysSo) {

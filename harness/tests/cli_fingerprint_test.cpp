@@ -127,6 +127,24 @@ TEST_F(GateFingerprint, OfAKernelThatFailsIsNotApproved) {
   EXPECT_FALSE(fs::exists(fs::path(root) / "golden" / "fingerprint")) << update.output;
 }
 
+// The gate's own finding is not all that says so.
+TEST_F(GateFingerprint, GoldensDoNotHoldWhereAnApprovedOneWasNotRead) {
+  const std::string first = (folder / "first").string();
+  const auto verify = [&] { return assay({"golden", "verify", "--root", root, "--run", first}); };
+  gate("sum_in_order", "first");
+  ASSERT_EQ(assay({"golden", "update", "--unpinned", "--root", root, "--run", first}).status, 0);
+  ASSERT_EQ(verify().status, 0);
+  std::vector<Fingerprint> lost = read_fingerprints(folder / "first");
+  lost[0].complete = false;
+  for (const auto& all : {lost, std::vector<Fingerprint>{}}) {
+    write_fingerprints(folder / "first", all);
+    const ProgramEnd end = verify();
+    EXPECT_EQ(end.status, 1) << end.output;
+    EXPECT_THAT(end.output, AllOf(HasSubstr("1 approved fingerprints were not read, such as reduce/bad:kind=sum"),
+                                  Not(HasSubstr("the goldens hold"))));
+  }
+}
+
 TEST_F(GateFingerprint, ASmokeGateTakesNone) {
   const ProgramEnd end = gate("sum_in_order", "smoke", "smoke");
   EXPECT_FALSE(fs::exists(folder / "smoke" / "fingerprints.jsonl"));

@@ -129,6 +129,25 @@ TEST_F(Cli, AKernelWhoseLibrariesAreNotThoseItWasJudgedByIsNotApproved) {
   EXPECT_THAT(end.output, AllOf(HasSubstr("judged by: reduce/bad"), HasSubstr("nothing in it can be approved")));
 }
 
+TEST_F(Cli, GoldensDoNotHoldOfAKernelThatWasLeftOut) {
+  const std::string root = tree(), simd = "reduce/simd" + kCase.substr(kCase.find(':'));
+  ASSERT_EQ(check("good", kCase,
+                  {"--root", root, "--module", (kBuild / "modules" / "reduce_simd.so").string(), "--filter", simd})
+                .status,
+            0);
+  const auto verify = [&] { return assay({"golden", "verify", "--root", root, "--run", run}); };
+  ASSERT_EQ(assay({"golden", "update", "--unpinned", "--root", root, "--run", run}).status, 0);
+  ASSERT_EQ(verify().status, 0);
+  assay::Run told = read_run(run);
+  for (KernelEntry& kernel : told.kernels) {
+    if (kernel.name == "simd") kernel.platform.back() = kernel.platform.back() == '0' ? '1' : '0';
+  }
+  RunFolder::resume(run).write_run(told);
+  const ProgramEnd end = verify();
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("judged by: reduce/simd"), Not(HasSubstr("the goldens hold"))));
+}
+
 // A library that is loaded at the first launch counts as those do that the module brings with it.
 TEST_F(Cli, ALibraryThatIsLoadedLateIsApprovedWithTheBitsAndAnotherHasNoBaseline) {
   const std::string root = tree();

@@ -448,6 +448,9 @@ TEST_F(PromoteCli, OfLessThanEverythingThereIsNoPromotion) {
   expect_refused(run_program({kAssay, "canary", "onednn", "--root", root_.string(), "--promote", out().string()},
                              {{"NO_COLOR", "1"}, {"CI", ""}}),
                  "is a canary of openblas, not of onednn; leave the name out");
+  const std::string judged = content_of(candidate_ / "libopenblas.so.0");
+  write_text(candidate_ / "libopenblas.so.0", judged + "0");
+  expect_refused(promote(), "was edited since it was judged");
   fs::remove(candidate_ / "libopenblas.so.0");
   copy(candidate_ / "libopenblas.so.0", "libopenblas.so.0");
   expect_refused(promote(), "is another build by now");

@@ -63,7 +63,7 @@ TEST_F(Cli, ARunThatGoesOnInAnotherCommitIsOfNeither) {
 }
 
 // What is recorded was judged with them: a known issue that is taken away would excuse it still.
-TEST_F(Cli, ARunDoesNotGoOnUnderAnotherPolicyOrOtherGoldens) {
+TEST_F(Cli, ARunDoesNotGoOnUnderAnotherPolicyOrOtherGoldensOrProgramsOfAnotherBuild) {
   const std::string root = tree();
   const std::pair<std::string, std::string> kFiles[] = {{"policy", "/ci/policy/policy.toml"},
                                                         {"golden", "/golden/truth/reduce.txt"}};
@@ -75,10 +75,19 @@ TEST_F(Cli, ARunDoesNotGoOnUnderAnotherPolicyOrOtherGoldens) {
     write_text(root + file, after);
     const ProgramEnd end = assay({"check", "--resume", run});
     EXPECT_EQ(end.status, 4) << end.output;
-    EXPECT_EQ(end.output, "assay: --resume: the files of " + what +
-                              " that judge are not those its records were judged by; start a new run\n");
+    EXPECT_EQ(end.output, "assay: --resume: " + what + " is not what its records were judged by; start a new run\n");
     write_text(root + file, before);
   }
+  const assay::Run told = read_run(run);
+  for (const char* program : {"assay", "assay-judge", "assay-worker"}) {
+    assay::Run older = told;
+    older.judged_by.at(program) += "0";
+    RunFolder::resume(run).write_run(older);
+    const ProgramEnd end = assay({"check", "--resume", run});
+    EXPECT_EQ(end.status, 4) << end.output;
+    EXPECT_THAT(end.output, HasSubstr(std::string(program) + " is not what its records were judged by"));
+  }
+  RunFolder::resume(run).write_run(told);
   EXPECT_EQ(assay({"check", "--resume", run}).status, 0);
 }
 

@@ -249,6 +249,20 @@ TEST(GemmBounds, DeclaredArithmeticWidensTheBound) {
   const Reference products = tiny.oracle()[0];
   EXPECT_LT(gemm_op().bounds(tiny.c, plain_contract(ASSAY_ACC_F32, 0, 0), products).e_alg[5], 0x1p-138);
   EXPECT_GT(gemm_op().bounds(tiny.c, flushing, products).e_alg[5], 0x1p-120);
+  // A product that is normal, of a factor that is not: exact but for a kernel that takes that for zero.
+  Case c = gemm_case("m=300,n=257,k=1,dtype=bf16,fill=subnormal");
+  int64_t lost = 0;
+  for (int64_t seed = 1; seed <= 12; ++seed) {
+    const Problem one(gemm_op(), c.with({{"seed", std::to_string(seed)}}));
+    const Reference products_of_one = one.oracle()[0];
+    EXPECT_EQ(run<float>(one, products_of_one, {.flushes = true}).failures, 0) << one.c.id();
+    const Bounds bounds = gemm_op().bounds(one.c, flushing, products_of_one);
+    for (size_t i = 0; i < products_of_one.hi.size(); ++i) {
+      const double hi = std::fabs(products_of_one.hi[i]);
+      lost += hi >= 0x1p-126 && hi < 0x1p-120 && bounds.e_alg[i] > hi;
+    }
+  }
+  EXPECT_GT(lost, 0);
   const Problem wide(gemm_op(), gemm_case("m=4,n=4,k=64,dtype=f64"));
   const Reference doubles = wide.oracle()[0];
   const double f64_bound = gemm_op().bounds(wide.c, plain_contract(ASSAY_ACC_F64, 0, 0), doubles).e_alg[5];

@@ -124,6 +124,26 @@ TEST_F(Selftest, AnInnocentThatFailsIsAFalseAlarm) {
   EXPECT_THAT(end.output, HasSubstr("False alarms:\n- reduce/bad:"));
 }
 
+// The answers of yesterday are of other kernels, or were judged by other goldens.
+TEST_F(Selftest, WhatHasChangedIsJudgedAgain) {
+  seed({"last_unwritten"});
+  const std::string root = tree();
+  const auto again = [&] { return selftest({"--root", root}); };
+  ASSERT_EQ(again().status, 0);
+  const auto judged = [&](const char* errand) { return fs::last_write_time(fs::path(run) / errand / "run.json"); };
+  const fs::file_time_type fault = judged("smoke-last_unwritten"), innocent = judged("innocent-0");
+  ASSERT_EQ(again().status, 0);
+  EXPECT_EQ(judged("smoke-last_unwritten"), fault);
+  EXPECT_EQ(judged("innocent-0"), innocent);
+  write_text(root + "/golden/README.md", "another");
+  again();
+  EXPECT_NE(judged("smoke-last_unwritten"), fault);
+  fs::copy_file(module("nan_spreads"), folder / "innocent" / "good.so", fs::copy_options::overwrite_existing);
+  const ProgramEnd end = again();
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("False alarms:\n- reduce/bad:"));
+}
+
 TEST_F(Selftest, AControlThatFailsIsTold) {
   seed({"last_unwritten"}, "nan_spreads");
   const ProgramEnd end = selftest();

@@ -11,7 +11,6 @@
 namespace assay {
 namespace {
 
-constexpr uint64_t kMemory = uint64_t{3} << 30;        // bytes of references kept in memory
 constexpr uint64_t kLargestFile = uint64_t{64} << 20;  // larger ones are cheaper to compute than to store
 constexpr char kMagic[8] = {'a', 's', 's', 'a', 'y', 'o', 'r', '1'};
 
@@ -108,8 +107,8 @@ References unpack(const std::string& key, std::string_view bytes) {
 
 }  // namespace
 
-OracleCache::OracleCache(std::filesystem::path folder, std::string build)
-    : folder_(std::move(folder)), build_(std::move(build)) {
+OracleCache::OracleCache(std::filesystem::path folder, std::string build, uint64_t memory)
+    : folder_(std::move(folder)), build_(std::move(build)), memory_(memory) {
   std::error_code failed;
   if (!folder_.empty()) std::filesystem::create_directories(folder_, failed);
   if (failed || build_.empty()) folder_.clear();  // without a build-id a stale file could not be told from a good one
@@ -141,21 +140,22 @@ References OracleCache::find(const std::string& key) {
   std::memcpy(&checksum, bytes.data() + sizeof kMagic, sizeof checksum);
   if (checksum != XXH64(bytes.data() + kHead, bytes.size() - kHead, 0)) return nullptr;
   References references = unpack(key, std::string_view(bytes).substr(kHead));
-  if (references != nullptr) {
-    recent_.push_front({key, references, bytes_of(*references)});
-    bytes_ += recent_.front().bytes;
-  }
+  if (references != nullptr) remember(key, references);
   return references;
+}
+
+void OracleCache::remember(const std::string& key, const References& references) {
+  recent_.push_front({key, references, bytes_of(*references)});
+  bytes_ += recent_.front().bytes;
+  while (bytes_ > memory_ && recent_.size() > 1) {
+    bytes_ -= recent_.back().bytes;
+    recent_.pop_back();
+  }
 }
 
 References OracleCache::keep(const std::string& key, std::vector<Reference> references) {
   const auto kept = std::make_shared<const std::vector<Reference>>(std::move(references));
-  recent_.push_front({key, kept, bytes_of(*kept)});
-  bytes_ += recent_.front().bytes;
-  while (bytes_ > kMemory && recent_.size() > 1) {
-    bytes_ -= recent_.back().bytes;
-    recent_.pop_back();
-  }
+  remember(key, kept);
   if (folder_.empty() || recent_.front().bytes > kLargestFile) return kept;
   const std::string body = pack(key, *kept);
   const uint64_t checksum = XXH64(body.data(), body.size(), 0);

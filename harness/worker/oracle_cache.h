@@ -18,8 +18,10 @@ using References = std::shared_ptr<const std::vector<Reference>>;
 
 class OracleCache {
  public:
-  // An empty folder: memory only. `build` changes whenever the oracle's code may have.
-  OracleCache(std::filesystem::path folder, std::string build);
+  // An empty folder: memory only. `build` changes whenever the oracle's code may have. Of several cases in hand no more
+  // than `memory` bytes are kept.
+  OracleCache(std::filesystem::path folder, std::string build, uint64_t memory = uint64_t{3} << 30);
+  uint64_t bytes() const { return bytes_; }  // in memory
 
   // The references of `c` filled from `seed`; `inputs` is called for the tensors' content only when they must be
   // computed.
@@ -34,6 +36,7 @@ class OracleCache {
   std::string key_of(const Op& op, const Case& c, uint64_t seed) const;
   References find(const std::string& key);
   References keep(const std::string& key, std::vector<Reference> references);
+  void remember(const std::string& key, const References& references);
   std::filesystem::path file_of(const std::string& key) const;
 
   struct Entry {
@@ -43,6 +46,7 @@ class OracleCache {
   };
   std::filesystem::path folder_;
   std::string build_;
+  uint64_t memory_;
   std::list<Entry> recent_;  // most recently used first
   uint64_t bytes_ = 0;
 };

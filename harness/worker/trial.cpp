@@ -66,7 +66,7 @@ json planning(const KernelInfo& kernel, const Case& c, const std::vector<TensorS
 // What a worker found changed after a kernel's code had run in it.
 void require_nothing_left(const char* call, const json& answer) {
   const std::string left = answer.value("left", "");
-  if (!left.empty()) throw ContractBroken(std::string(call) + " leaves changed: " + left);
+  if (!left.empty()) throw ContractBroken(std::string(call) + std::string(kLeavesChanged) + left);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/poison.h"
@@ -34,6 +35,9 @@ struct LaunchCost {
   std::string touched;          // blocked: a tensor that changed all the same
   nlohmann::json graph;         // replayed
 };
+
+// Behind the call's name where one leaves the worker's own state otherwise than it found it.
+inline constexpr std::string_view kLeavesChanged = " leaves changed: ";
 
 // The plan itself breaks the contract.
 struct ContractBroken : std::runtime_error {

@@ -187,6 +187,12 @@ ASSAY_HD inline Element finish(const Scalars& scalars, const Sums& sums, const L
 //              other operand; with flushing each operand, product and sum may lose the least normal number
 //   split K    s partial sums, of a product or more each, stored in and added in a narrower type v: (s + 1) u_v T
 //   narrower intermediate: once its roundoff times the result, times T where beta c is added to it
+// Whether a product that is normal may have a factor that is not, and is taken for zero: no product is less than
+// 2^quantum, and no other factor more than `operand`.
+ASSAY_HD inline bool may_lose_a_factor(DType type, int quantum, double operand) {
+  return !(std::ldexp(1.0, quantum) >= std::ldexp(operand, format_of(type).min_exponent));
+}
+
 // A NaN comes of the inputs in every order, and must come out; so must an infinity, or a NaN where the other terms may
 // overflow.
 struct Rule : ElementRule {
@@ -209,7 +215,8 @@ struct Rule : ElementRule {
     for (int type = 0; type < types; ++type) {
       may_overflow =
           may_overflow || !(std::fmax(largest, operand) * (1 + rounding + extra) <= largest_finite(passed[type]));
-      exact = exact && sums_are_exact(passed[type], largest, quantum, flushes);
+      exact = exact && sums_are_exact(passed[type], largest, quantum, flushes) &&
+              !(flushes && may_lose_a_factor(passed[type], quantum, operand));
     }
     ElementBound b{0, exact ? Evidence::exact : Evidence::rigorous};
     if (!is_finite(hi)) {  // judged by its class
