@@ -23,8 +23,8 @@ struct Trees {
   std::filesystem::path golden() const { return judging / "golden"; }
   std::filesystem::path pins() const { return judging / "ci" / "pins"; }
 
-  // "policy" and "golden" -> a hash of their files; the programs -> which build each is. Records judged by others are of
-  // another run. Throws UsageError where a program is not there.
+  // "policy" and "golden" -> a hash of their files; the programs -> which build each is. Records judged by others are
+  // of another run. Throws UsageError where a program is not there.
   std::map<std::string, std::string> judged_by() const;
 
   // The planned ops that the judging tree owes a truth golden: all but those that only the change has.
