@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 VICTIMS = ("coordinator", "judge", "worker")
-FILTER = ["--tier", "smoke", "--filter", "softmax/simd", "--filter", "softmax/dispatch"]
+FILTER = ["--tier", "smoke", "--filter", "softmax/simd:dtype=f32", "--filter", "softmax/dispatch:dtype=f32"]
 
 
 def children(pid: int) -> list[int]:
