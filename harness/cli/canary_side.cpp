@@ -103,8 +103,8 @@ void CanarySide::open(const fs::path& folder, bool timed) {
     const Run before = read_run(folder);
     require_same(before, run_);
     run_.started = before.started;
-    if (run_.commit != before.commit) run_.commit.clear();  // its records are of two trees with the same modules
-    run_.libraries = merged(run_.libraries, before.libraries);
+    if (run_.commit != before.commit) run_.commit.clear();      // its records are of two trees with the same modules
+    run_.libraries = merged(before.libraries, run_.libraries);  // whose bytes were judged first
   }
   write();
 }

@@ -102,8 +102,10 @@ class Blocks {
     std::vector<RecordedBlock> block = log_.find(count_);
     const bool is_whole = block.size() == wanted.size(), may_be_torn = log_.last() <= count_;
     if (!is_begun_with(block, wanted) || !(is_whole || may_be_torn)) {
-      throw UsageError(fmt::format("{}/{}: block {} is of other cases than this comparison asks for; begin another run",
-                                   job_->folder.string(), kBlocksFile, count_));
+      throw UsageError(
+          fmt::format("{}/{}: block {} is of other cases than this comparison asks for, or lacks some and later ones "
+                      "are there; begin another run",
+                      job_->folder.string(), kBlocksFile, count_));
     }
     if (!is_whole) {
       if (!block.empty()) log_.forget(count_);
@@ -214,7 +216,8 @@ PlansOfArms plans_from_json(const json& value) {
 }
 
 // Asked once a comparison: its blocks are of what they leave, and what failed must not be asked until it passes.
-PlansOfArms plans_of(const ComparisonJob& job) {
+// Nothing when a stop was asked for, which may be what they failed by.
+std::optional<PlansOfArms> plans_of(const ComparisonJob& job) {
   const fs::path file = job.folder / kPlansFile;
   if (is_there(file)) {
     try {
@@ -224,6 +227,7 @@ PlansOfArms plans_of(const ComparisonJob& job) {
     }
   }
   PlansOfArms plans = ask_for_plans(job);
+  if (job.stop_asked()) return std::nullopt;
   write_file_atomically(file, print_json(to_json(plans), 1) + "\n");
   return plans;
 }
@@ -443,10 +447,10 @@ BlockMeter::Settings ComparisonJob::meter_settings() const {
 std::optional<Comparison> compare_latencies(ComparisonJob job) {
   Comparison comparison{.base = job.ledger.base, .change = job.ledger.change, .seed = job.meter.seed};
   const auto began = Clock::now();
-  PlansOfArms plans;
-  if (!job.compared.cases.empty()) plans = plans_of(job);
-  const std::vector<CaseResult> untimed = take_untimed(plans, job);
-  comparison.selections = std::move(plans.changed);
+  std::optional<PlansOfArms> plans = job.compared.cases.empty() ? PlansOfArms{} : plans_of(job);
+  if (!plans) return std::nullopt;
+  const std::vector<CaseResult> untimed = take_untimed(*plans, job);
+  comparison.selections = std::move(plans->changed);
   const auto save_ledger = [&](AlphaLedger ledger) {
     note_failures(untimed, ledger);
     job.save_ledger(ledger);

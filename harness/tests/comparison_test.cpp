@@ -139,14 +139,19 @@ TEST_F(ComparisonTest, WhatTheChangeAloneDoesNotTakeFails) {
 }
 
 TEST_F(ComparisonTest, WhatTheChangeFailedAtIsNotForgottenWhenItIsGoneOnWith) {
-  answer = [](size_t process, Timed timed) { return process == 1 ? Timed{.failed = "SIGSEGV"} : timed; };
+  const std::string first = job().compared.cases[0].kernel_id;
+  answer = [&](size_t process, Timed timed) {
+    const bool is_first = world.processes[process].back().kernel_id == first;
+    return process == 1 && is_first ? Timed{.failed = "SIGSEGV"} : timed;
+  };
   ComparisonJob stopped = job();
-  stopped.stop_asked = [this] { return world.processes.size() > 1; };  // both arms are planned
-  compare_latencies(std::move(stopped));
+  stopped.stop_asked = [asked = 0]() mutable { return asked++ > 0; };  // after both arms were planned
+  EXPECT_FALSE(compare_latencies(std::move(stopped)));
+  EXPECT_EQ(world.processes.size(), 2u);
   answer = [](size_t, Timed timed) { return timed; };
   const auto comparison = compare_latencies(job());
   EXPECT_EQ(comparison->result.exit_code, 1);
-  EXPECT_EQ(comparison->result.cases.at(0).pairs[0].reason, "where it is timed, the change fails: SIGSEGV");
+  EXPECT_EQ(comparison->result.cases.back().pairs[0].reason, "where it is timed, the change fails: SIGSEGV");
   const std::string plans = content_of(scratch.path / "plans.json");
   std::string other = plans;
   other.replace(other.find("\"failed\""), 8, "\"passed\"");
@@ -154,6 +159,15 @@ TEST_F(ComparisonTest, WhatTheChangeFailedAtIsNotForgottenWhenItIsGoneOnWith) {
     write_text(scratch.path / "plans.json", text);
     EXPECT_THAT(message_of([this] { compare_latencies(job()); }), HasSubstr("plans.json: ")) << text;
   }
+}
+
+TEST_F(ComparisonTest, WhatFailedWhileAStopWasAskedForIsNotRemembered) {
+  answer = [](size_t process, Timed timed) { return process == 1 ? Timed{.failed = "SIGTERM"} : timed; };
+  ComparisonJob stopped = job();
+  stopped.stop_asked = [this] { return world.processes.size() > 1; };
+  EXPECT_FALSE(compare_latencies(std::move(stopped)));
+  EXPECT_THAT(saved.regressed, IsEmpty());
+  EXPECT_EQ(compare_latencies(job())->result.exit_code, 0);
 }
 
 // Its blocks are of what was left when it was planned, whatever a base that failed then answers now.

@@ -131,6 +131,15 @@ TEST(JudgeProcesses, ATimingWorkerThatIsKilledIsAskedOnceMore) {
   EXPECT_THAT(timed.get().failed, HasSubstr("SIGKILL"));
 }
 
+// What the kernel says of a process: "Cpus_allowed_list:	0-1".
+std::string processors_of(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Cpus_allowed_list:")) return line;
+  }
+  return "";
+}
+
 TEST(JudgeProcesses, ATimingWorkerThatIsKilledBetweenTurnsIsReplaced) {
   JudgeClient judge(settings());
   const KernelInfo kernel = judge.load(module_named("good")).at(0);
@@ -139,6 +148,7 @@ TEST(JudgeProcesses, ATimingWorkerThatIsKilledBetweenTurnsIsReplaced) {
   ASSERT_EQ(judge.time(kernel, make_op_registry().parse_case(kNormal), {}).failed, "");
   const std::vector<pid_t> timing = stray_processes(judge.pid(), seen);
   ASSERT_EQ(timing.size(), 1u);
+  EXPECT_EQ(processors_of(timing[0]), processors_of(::getpid())) << "its kernels' threads may run nowhere else";
   ::kill(timing[0], SIGKILL);
   const SentinelTimes replaced = judge.sentinel();
   EXPECT_EQ(replaced.failed, "");

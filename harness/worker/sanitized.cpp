@@ -126,7 +126,7 @@ class SanitizedLaunch : public Steps {
     return true;
   }
 
-  // No kernel runs there: that the worker has no memory of its own, as the tool needs it, is not the kernel's failure.
+  // No kernel runs there: what the worker cannot do is not the kernel's failure.
   void map_alone(Trial& trial) {
     try {
       map(trial, Addresses::fresh);

@@ -16,7 +16,7 @@
 
 namespace assay {
 
-// The kernel reported an error from launch, or the worker could not do what was asked.
+// The kernel reported an error from launch, or the worker could not do what was asked, but for want of memory.
 struct LaunchFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -33,8 +33,8 @@ class Subject {
   // `environment` is added to what the library set asks for.
   Subject(const JudgeSettings& settings, std::vector<std::pair<std::string, std::string>> environment, Tool tool = {});
 
-  // One answer of the worker; starts it when it does not run. Throws ProcessLost, or LaunchFailed when the answer is an
-  // error.
+  // One answer of the worker; starts it when it does not run. Throws ProcessLost, LaunchFailed when the answer is an
+  // error, or NoMemory when it is that.
   nlohmann::json ask(const nlohmann::json& message, int file = -1);
   nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline);
 

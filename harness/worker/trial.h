@@ -87,7 +87,7 @@ class Trial {
 
   // Poisons what may be written, or leaves it as it is, restores what is read unless the last launch was seen to leave
   // it as it is, launches, checks for stray writes, copies the outputs out. What was found is in `strays`, first
-  // finding kept. Throws ProcessLost or LaunchFailed.
+  // finding kept. Throws ProcessLost, LaunchFailed or NoMemory.
   Outputs launch(Poison poison, Manner manner = Manner::plain, Before before = Before::poison);
   const LaunchCost& cost() const { return cost_; }
 

@@ -179,6 +179,12 @@ ASSAY_HD inline Element finish(const Scalars& scalars, const Sums& sums, const L
   return e;
 }
 
+// Whether a product that is normal may have a factor that is not, and is taken for zero: no product is less than
+// 2^quantum, and no other factor more than `operand`.
+ASSAY_HD inline bool may_lose_a_factor(DType type, int quantum, double operand) {
+  return !(std::ldexp(1.0, quantum) >= std::ldexp(operand, format_of(type).min_exponent));
+}
+
 // E_alg. With u of the accumulator and T = |alpha| S + |beta c|:
 //   rounding   gamma_(K+2)(u) T for any order of summation: a product, at most K additions, alpha
 //   in a matrix unit  what math/tensor_unit.h says of the sum, and gamma_(2+s)(2^-24) T for its s parts, alpha, beta
@@ -187,12 +193,6 @@ ASSAY_HD inline Element finish(const Scalars& scalars, const Sums& sums, const L
 //              other operand; with flushing each operand, product and sum may lose the least normal number
 //   split K    s partial sums, of a product or more each, stored in and added in a narrower type v: (s + 1) u_v T
 //   narrower intermediate: once its roundoff times the result, times T where beta c is added to it
-// Whether a product that is normal may have a factor that is not, and is taken for zero: no product is less than
-// 2^quantum, and no other factor more than `operand`.
-ASSAY_HD inline bool may_lose_a_factor(DType type, int quantum, double operand) {
-  return !(std::ldexp(1.0, quantum) >= std::ldexp(operand, format_of(type).min_exponent));
-}
-
 // A NaN comes of the inputs in every order, and must come out; so must an infinity, or a NaN where the other terms may
 // overflow.
 struct Rule : ElementRule {
