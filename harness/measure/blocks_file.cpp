@@ -202,7 +202,8 @@ std::vector<RecordedBlock> parse_blocks(std::string_view content, const std::str
         throw UsageError("block: " + std::to_string(last.number) + " of this case twice");
       }
     } catch (const UsageError& e) {
-      throw UsageError(file + ":" + std::to_string(line) + ": " + e.what() + "; take the line out of a calibration, or begin another run");
+      throw UsageError(file + ":" + std::to_string(line) + ": " + e.what() +
+                       "; take the line out of a calibration, or begin another run");
     }
     content.remove_prefix(end + 1);
   }
