@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <future>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -14,7 +13,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "record/json.h"
-#include "record/json_fields.h"
 #include "record/json_text.h"
 #include "record/run_folder.h"
 #include "record/verdict.h"
@@ -28,7 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kBlocksFile = "blocks.jsonl";
-constexpr const char* kPlansFile = "plans.json";
 
 // blocks.jsonl, appended to; what lies there already.
 class BlockLog {
@@ -137,12 +134,6 @@ class Blocks {
   bool out_of_time_ = false;
 };
 
-std::string why_not_timed(const Timed& timed) {
-  if (!timed.refused.empty()) return "refuses it: " + timed.refused;
-  if (!timed.failed.empty()) return "fails: " + timed.failed;
-  return {};
-}
-
 // One that gave no sample at all.
 CaseResult untimed(const ArmCase& one, LatencyOutcome outcome, const std::string& reason) {
   CaseResult result{.id = one.id(), .latency_class = one.latency_class};
@@ -150,90 +141,8 @@ CaseResult untimed(const ArmCase& one, LatencyOutcome outcome, const std::string
   return result;
 }
 
-// What the plans of both arms chose, and the kernel ids that are not measured, since one of the arms does not take
-// them: `failed` where the base does, for the change was judged correct on each, `invalid` where nothing is known, and
-// `not_gated` what is new.
-struct NotTimed {
-  std::string kernel_id;
-  LatencyOutcome as;
-  std::string why;
-};
-struct PlansOfArms {
-  std::vector<ChangedSelection> changed;
-  std::vector<NotTimed> not_timed;
-};
-
-PlansOfArms ask_for_plans(const ComparisonJob& job) {
-  BlockMeter meter(job.meter_settings());
-  const auto how = meter.prepares_at_once() ? std::launch::async : std::launch::deferred;
-  auto of_change = std::async(how, [&] { return meter.planned(true); });
-  const std::map<std::string, Timed> base = meter.planned(false), change = of_change.get();
-  PlansOfArms plans;
-  for (const auto& [kernel_id, of_base] : base) {
-    const Timed& of_change = change.at(kernel_id);
-    const std::string base_why = why_not_timed(of_base), change_why = why_not_timed(of_change);
-    if (base_why.empty() && change_why.empty()) {
-      const std::string what = selection_changes(of_base.selection, of_change.selection);
-      if (!what.empty()) plans.changed.push_back({kernel_id, what});
-      continue;
-    }
-    std::string why = change_why.empty() ? "" : "the change " + change_why;
-    if (!base_why.empty()) why += (why.empty() ? "the base " : "; the base ") + base_why;
-    // What the base refuses is new. What it fails at may be a process that was lost, and there is nothing to compare.
-    const bool is_new = change_why.empty() && of_base.failed.empty();
-    const LatencyOutcome as = is_new             ? LatencyOutcome::not_gated
-                              : base_why.empty() ? LatencyOutcome::failed
-                                                 : LatencyOutcome::invalid;
-    plans.not_timed.push_back({kernel_id, as, why});
-  }
-  return plans;
-}
-
-json to_json(const PlansOfArms& plans) {
-  json selections = json::array(), not_timed = json::array();
-  for (const ChangedSelection& one : plans.changed) {
-    selections.push_back({{"kernel_id", one.kernel_id}, {"what", one.what}});
-  }
-  for (const NotTimed& one : plans.not_timed) {
-    not_timed.push_back({{"kernel_id", one.kernel_id}, {"as", word_of(one.as)}, {"why", one.why}});
-  }
-  return {{"selections", selections}, {"not_timed", not_timed}};
-}
-
-PlansOfArms plans_from_json(const json& value) {
-  const JsonFields fields(value);
-  PlansOfArms plans;
-  for (const JsonFields& one : fields.objects("selections")) {
-    plans.changed.push_back({one.text("kernel_id"), one.text("what")});
-  }
-  for (const JsonFields& one : fields.objects("not_timed")) {
-    constexpr LatencyOutcome kAll[] = {LatencyOutcome::failed, LatencyOutcome::invalid, LatencyOutcome::not_gated};
-    const auto* as = std::ranges::find(kAll, one.text("as"), [](LatencyOutcome of) { return word_of(of); });
-    if (as == std::end(kAll)) one.fail("as", "'" + one.text("as") + "' is not what a plan comes to");
-    plans.not_timed.push_back({one.text("kernel_id"), *as, one.text("why")});
-  }
-  return plans;
-}
-
-// Asked once a comparison: its blocks are of what they leave, and what failed must not be asked until it passes.
-// Nothing when a stop was asked for, which may be what they failed by.
-std::optional<PlansOfArms> plans_of(const ComparisonJob& job) {
-  const fs::path file = job.folder / kPlansFile;
-  if (is_there(file)) {
-    try {
-      return plans_from_json(parse_json(read_whole(file)));
-    } catch (const UsageError& e) {
-      throw UsageError(file.string() + ": " + e.what() + "; begin another run");
-    }
-  }
-  PlansOfArms plans = ask_for_plans(job);
-  if (job.stop_asked()) return std::nullopt;
-  write_file_atomically(file, print_json(to_json(plans), 1) + "\n");
-  return plans;
-}
-
 // The cases of what is not timed, which leave the job; what is new is among what it leaves out.
-std::vector<CaseResult> take_untimed(const PlansOfArms& plans, ComparisonJob& job) {
+std::vector<CaseResult> take_untimed(const ArmPlans& plans, ComparisonJob& job) {
   std::vector<CaseResult> results;
   for (const NotTimed& not_timed : plans.not_timed) {
     const auto is_it = [&](const ArmCase& one) { return one.kernel_id == not_timed.kernel_id; };
@@ -331,20 +240,6 @@ json pair_to_json(const CaseResult& of, LatencyMetric metric) {
 
 }  // namespace
 
-std::string selection_changes(const std::map<std::string, std::string>& base,
-                              const std::map<std::string, std::string>& change) {
-  std::map<std::string, std::pair<std::string, std::string>> values;
-  for (const auto& [key, value] : base) values[key].first = value;
-  for (const auto& [key, value] : change) values[key].second = value;
-  std::string text;
-  for (const auto& [key, pair] : values) {
-    if (pair.first == pair.second) continue;
-    const auto shown = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
-    text += (text.empty() ? "" : ", ") + key + ": " + shown(pair.first) + " -> " + shown(pair.second);
-  }
-  return text;
-}
-
 std::string latency_class_of(const std::string& device, const LatencySummary& latency) {
   const char* how = latency.batch > 1      ? "batched"
                     : latency.coarse       ? "coarse"
@@ -413,16 +308,12 @@ json to_json(const Comparison& comparison) {
   for (const Finding& finding : comparison.result.findings) {
     findings.push_back({{"kind", finding.kind}, {"text", finding.text}});
   }
-  json selections = json::array();
-  for (const ChangedSelection& one : comparison.selections) {
-    selections.push_back({{"kernel_id", one.kernel_id}, {"what", one.what}});
-  }
   return {{"schema", schema_to_json()},
           {"base", comparison.base},
           {"change", comparison.change},
           {"unchanged", to_json(comparison.compared.unchanged)},
           {"left_out", to_json(comparison.compared.left_out)},
-          {"selections", selections},
+          {"selections", to_json(comparison.selections)},
           {"cases", cases},
           {"findings", findings},
           {"blocks", comparison.blocks},
@@ -447,7 +338,8 @@ BlockMeter::Settings ComparisonJob::meter_settings() const {
 std::optional<Comparison> compare_latencies(ComparisonJob job) {
   Comparison comparison{.base = job.ledger.base, .change = job.ledger.change, .seed = job.meter.seed};
   const auto began = Clock::now();
-  std::optional<PlansOfArms> plans = job.compared.cases.empty() ? PlansOfArms{} : plans_of(job);
+  std::optional<ArmPlans> plans =
+      job.compared.cases.empty() ? ArmPlans{} : plans_of_arms(job.meter_settings(), job.folder);
   if (!plans) return std::nullopt;
   const std::vector<CaseResult> untimed = take_untimed(*plans, job);
   comparison.selections = std::move(plans->changed);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/arm_plans.h"
 #include "gate/arms.h"
 #include "gate/block_meter.h"
 #include "gate/latency_gate.h"
@@ -27,15 +28,6 @@ struct NotCompared {
   std::string what;  // op/kernel or a kernel id
   std::string why;
 };
-
-// What a plan chose that differs between the arms: "algorithm: 24 -> 66, workspace: 0 -> 4194304".
-struct ChangedSelection {
-  std::string kernel_id, what;
-};
-
-// Of what a kernel described under each arm; empty where it is the same.
-std::string selection_changes(const std::map<std::string, std::string>& base,
-                              const std::map<std::string, std::string>& change);
 
 struct ComparedCases {
   std::vector<ArmCase> cases;
