@@ -2,6 +2,7 @@
 // who reviews the diff and commits it. Nothing else does.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/canary_sets.h"
@@ -59,6 +60,10 @@ void require_same_files(const fs::path& folder, const LibrarySet& set) {
     refuse(folder, "it judged one instruction set (--coretype); judge the library as it chooses by itself");
   }
   const std::vector<LoadedLibrary> judged = read_run(folder / "candidate").libraries;
+  if (set.files.empty() ||
+      std::ranges::find(judged, set.files.front().build_id, &LoadedLibrary::build_id) == judged.end()) {
+    refuse(folder, "candidate/run.json does not list the library among what was loaded; judge the candidate anew");
+  }
   for (const LibrarySet::File& file : set.files) {
     if (!is_there(file.path)) refuse(folder, file.path.string() + " is not there; judge the candidate anew");
     if (build_of(file.path) != file.build_id) refuse(folder, file.path.string() + " is another build by now");

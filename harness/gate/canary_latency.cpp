@@ -137,7 +137,8 @@ std::vector<CanaryReason> latency_reasons(const Comparison& latency, const Canar
           if (is_only_not_known(metric, pair, of.margins[i], limits.delta)) {
             ++not_gated;
           } else {
-            add(CanaryVerdict::hold, "unknown", of.id,
+            const bool seems_to_reject = pair.reading.blocks > 0 && pair.reading.interval.lower > limits.delta;
+            add(CanaryVerdict::hold, seems_to_reject ? limits.kind : "unknown", of.id,
                 fmt::format("inconclusive, {}{}{}", pair.reading.blocks > 0 ? text : "no look was had",
                             why_not_yet(pair, of.margins[i]), out_of_time ? ": the time for latency was up" : ""));
           }

@@ -85,6 +85,14 @@ TEST_F(CanaryLatencyTest, UndecidedIsHeldUnlessItIsNotSlower) {
   EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("no look was had")));
 }
 
+TEST_F(CanaryLatencyTest, UndecidedWhoseWholeIntervalWouldRejectIsHeldForThat) {
+  set(LatencyMetric::p50, LatencyOutcome::inconclusive, std::log(1.26), std::log(1.3), std::log(1.34));
+  EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("slower: inconclusive, p50 +30.00 %")));
+  set(LatencyMetric::p50, LatencyOutcome::pass, -1, 0, 0.01);
+  set(LatencyMetric::tail, LatencyOutcome::inconclusive, 0.021, 0.03, 0.04);
+  EXPECT_THAT(grave(judged(true)), ElementsAre(HasSubstr("tail: inconclusive")));
+}
+
 // Cut off between two looks: all that keeps a pair below its margin open, and is no hope that it is faster.
 TEST_F(CanaryLatencyTest, WhatMayBeSlowerOrWasToBeConfirmedIsHeldThoughBelowItsMargin) {
   PairResult& pair = latency.result.cases[0].pairs[0];
