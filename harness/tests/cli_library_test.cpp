@@ -448,6 +448,13 @@ TEST_F(PromoteCli, OfLessThanEverythingThereIsNoPromotion) {
   expect_refused(run_program({kAssay, "canary", "onednn", "--root", root_.string(), "--promote", out().string()},
                              {{"NO_COLOR", "1"}, {"CI", ""}}),
                  "is a canary of openblas, not of onednn; leave the name out");
+  const fs::path run = out() / "candidate" / "run.json";
+  const std::string told = content_of(run);
+  nlohmann::json none = nlohmann::json::parse(told);
+  none["libraries"] = nlohmann::json::array();
+  write_text(run, none.dump());
+  expect_refused(promote(), "does not list the library among what was loaded");
+  write_text(run, told);
   const std::string judged = content_of(candidate_ / "libopenblas.so.0");
   write_text(candidate_ / "libopenblas.so.0", judged + "0");
   expect_refused(promote(), "was edited since it was judged");
