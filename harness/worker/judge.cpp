@@ -47,7 +47,8 @@ Environment correctness_environment() {
 // What times looks for the next launch's work without sleeping, but not for the 10 ms and more that libgomp and
 // OpenBLAS would by themselves: the next process's turn waits for that (worker/timing.cpp). 30000 pauses, 2^20 cycles:
 // below 1 ms. libgomp waits by its spin count, whatever the policy. Where it binds threads it binds the first one,
-// before main(), and a pool that a library starts from that, such as OpenBLAS's, inherits the one processor.
+// before main(), and a pool that a library starts from that, such as OpenBLAS's, inherits the one processor: threads
+// are placed by worker/own_threads.h.
 Environment timing_environment() {
   return {{"OMP_WAIT_POLICY", "passive"},
           {"OMP_PROC_BIND", "false"},

@@ -1,17 +1,13 @@
 #include "worker/timing.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include "measure/sampler_cuda.h"
 #include "measure/summary.h"
 #include "measure/transfer_cuda.h"
+#include "worker/own_threads.h"
 
 namespace assay {
 
@@ -48,30 +44,6 @@ std::function<void()> keep_on_host(const std::vector<AddressRange>& buffers) {
       std::copy(kept[i].begin(), kept[i].end(), static_cast<std::byte*>(const_cast<void*>(buffers[i].begin)));
     }
   };
-}
-
-// Whether another thread of this process computes, or would if it were given a processor.
-bool has_busy_threads() {
-  const std::string own = std::to_string(::gettid());
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-    if (thread.path().filename() == own) continue;
-    std::ifstream file(thread.path() / "stat");
-    std::string stat;
-    std::getline(file, stat);
-    const size_t name_end = stat.rfind(')');  // a name may have blanks: proc(5)
-    if (name_end != std::string::npos && stat.compare(name_end, 3, ") R") == 0) return true;
-  }
-  return false;
-}
-
-// A pool's threads look for more work for milliseconds after a launch has returned, and would take a processor from the
-// process whose turn is next. Gives up on threads that never rest.
-void wait_for_own_threads() {
-  constexpr int64_t kGiveUpNs = 100'000'000;
-  constexpr timespec kPause{0, 100'000};
-  for (const int64_t begin = now_ns(); has_busy_threads() && now_ns() - begin < kGiveUpNs;) {
-    ::nanosleep(&kPause, nullptr);
-  }
 }
 
 }  // namespace
@@ -152,6 +124,7 @@ json time_launches(const json& message, WorkerDevice& device, const Buffers& buf
     launch();
     device.wait();
   };
+  if (device.stream() == nullptr) place_own_threads();
   json metrics = json::object();
   if (metric == "first_call") {
     SampleSet first;

@@ -1,0 +1,106 @@
+// Where a timing worker puts the threads of its kernels' pools.
+#include "worker/own_threads.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Ne;
+using Processors = std::vector<int>;
+
+Processors processors_of(pid_t thread) {
+  cpu_set_t set;
+  EXPECT_EQ(::sched_getaffinity(thread, sizeof set, &set), 0);
+  Processors processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) processors.push_back(i);
+  }
+  return processors;
+}
+
+void keep_to(pid_t thread, const Processors& processors) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int processor : processors) CPU_SET(processor, &set);
+  EXPECT_EQ(::sched_setaffinity(thread, sizeof set, &set), 0);
+}
+
+// Sleeps until the end, and may run where what started it may.
+class Thread {
+ public:
+  Thread() : thread_([this] { run(); }) { id_.wait(0); }
+  ~Thread() {
+    end_ = true;
+    end_.notify_one();
+    thread_.join();
+  }
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+  pid_t id() const { return id_; }
+
+ private:
+  void run() {
+    id_ = ::gettid();
+    id_.notify_one();
+    end_.wait(false);
+  }
+
+  std::atomic<pid_t> id_{0};
+  std::atomic<bool> end_{false};
+  std::thread thread_;
+};
+
+class PlaceOwnThreads : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (all_.size() < 2) GTEST_SKIP() << "with one processor there is nothing to choose";
+  }
+  void TearDown() override { keep_to(0, all_); }
+  const Processors all_ = processors_of(0);
+};
+
+TEST_F(PlaceOwnThreads, APoolsThreadsHaveProcessorsBesideTheCallers) {
+  const Thread first, second;
+  place_own_threads();
+  const Processors of_first = processors_of(first.id()), of_second = processors_of(second.id());
+  EXPECT_THAT(of_first, ElementsAre(Ne(all_[0])));
+  EXPECT_THAT(of_second, ElementsAre(Ne(all_[0])));
+  if (all_.size() > 2) EXPECT_NE(of_first, of_second);
+}
+
+// Else what a launch starts itself would share the caller's processor, and be timed so.
+TEST_F(PlaceOwnThreads, WhatTheCallerStartsLaterMayRunOnAll) {
+  place_own_threads();
+  EXPECT_EQ(processors_of(0), all_);
+  const Thread later;
+  EXPECT_EQ(processors_of(later.id()), all_);
+  place_own_threads();
+  EXPECT_THAT(processors_of(later.id()), ElementsAre(Ne(all_[0])));
+}
+
+TEST_F(PlaceOwnThreads, AThreadThatKeepsToSomeProcessorsIsLeftThere) {
+  const Thread pinned;
+  keep_to(pinned.id(), {all_[0]});
+  place_own_threads();
+  EXPECT_THAT(processors_of(pinned.id()), ElementsAre(all_[0]));
+}
+
+TEST_F(PlaceOwnThreads, UsesNoProcessorThatTheCallerMayNotUse) {
+  keep_to(0, {all_[1]});
+  const Thread inherits;
+  place_own_threads();
+  EXPECT_THAT(processors_of(inherits.id()), ElementsAre(all_[1]));
+  EXPECT_THAT(processors_of(0), ElementsAre(all_[1]));
+}
+
+}  // namespace
+}  // namespace assay
