@@ -31,6 +31,7 @@ from .fields import (
 )
 from .plain import InputError, plain_tree
 
+COMPARISON_FILE = "latency.json"
 METRICS = ("p50", "p90", "tail")  # those that gate, in the order of latency.json
 # Outcome -> exit code, in the order of severity: harness/gate/latency_gate.h.
 OUTCOMES = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1, "failed": 1}
@@ -265,7 +266,7 @@ class Comparison:
 def read_comparison(folder: Path, command: str) -> tuple[Comparison | None, list]:
     """The comparison of the run of that command, None of one without, and notes on it as of Loaded. Raises
     InputError."""
-    file, blocks_file = folder / "latency.json", folder / "blocks.jsonl"
+    file, blocks_file = folder / COMPARISON_FILE, folder / "blocks.jsonl"
     if not file.exists():
         # Those of a bench are there for themselves.
         began = blocks_file.exists() and command == "gate"

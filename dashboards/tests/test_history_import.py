@@ -2,6 +2,7 @@
 as it was, and what is refused. On SQLite and on a PostgreSQL server."""
 
 import json
+import math
 import os
 import random
 import signal
@@ -17,6 +18,7 @@ from sqlalchemy import func, insert, select, update
 from assay_dashboards.history.__main__ import main
 from assay_dashboards.history.database import VERSION, Database, epoch, metadata, point, run, series, version
 from sample_history import ENVIRONMENT, time_of, timed, write_night
+from sample_latency import case_of, write_comparison
 from sample_run import kernel_entry, latency_summary, record, write_run
 
 DASHBOARDS = Path(__file__).parents[1]
@@ -57,6 +59,23 @@ def test_a_point_is_what_the_record_says(url, tmp_path, capsys):
     assert found["gemm/simd:m=1 cold"]["p50_us"] == 1 / 3
     (only,) = rows(url, run)
     assert (only["started"], only["commit"], only["records"]) == ("2025-02-28T23:00:00Z", "0123abc", 2)
+
+
+def test_a_pinned_base_of_the_latency_gate_is_the_reference(url, tmp_path):
+    made = [record(f"gemm/simd:m={m}", latency=[latency_summary("warm", p50_us=22.0)]) for m in (1, 2)]
+    folder = write_run(tmp_path, made)
+    gated = case_of("gemm/simd:m=1 warm", [], pairs={"p50": {"blocks": 28, "estimate": math.log(1.1)}})
+    write_comparison(folder, [gated, case_of("gemm/simd:m=2 warm", [])], base="modules-1234")
+    assert import_runs(url, folder) == 0
+    assert [row["reference_us"] for row in rows(url, point)] == [None, None]
+    assert import_runs(url, "--reference", folder) == 0
+    found = points_by_series(url)
+    assert found["gemm/simd:m=1 warm"]["reference_us"] == pytest.approx(20.0)
+    assert found["gemm/simd:m=2 warm"]["reference_us"] is None
+    assert json.loads(rows(url, epoch)[-1]["facts"])["reference"] == "modules-1234"
+    write_comparison(folder, [], base="modules-1234")  # nothing was compared
+    assert import_runs(url, "--reference", folder) == 0
+    assert [row["reference_us"] for row in rows(url, point)] == [None, None]
 
 
 def test_what_is_no_finite_number_is_null(url, tmp_path):

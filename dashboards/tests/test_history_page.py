@@ -172,6 +172,20 @@ def test_points_with_and_without_a_reference_are_never_compared(url):
     assert one.state == "no candidate"
 
 
+def test_points_of_one_epoch_are_compared_whatever_lies_between_them(url):
+    """Nights that take turns on two machines."""
+    store(url, {"gemm/simd:m=1": noisy(step(120, 60, 0.3))}, epochs=[1, 2] * 60)
+    one = watched(url)["gemm/simd:m=1"]
+    assert one.state == "candidate"
+    assert [candidate.position for candidate in one.candidates] == [pytest.approx(60, abs=4), pytest.approx(61, abs=4)]
+    assert all(candidate.relative == pytest.approx(0.3, abs=0.02) for candidate in one.candidates)
+
+
+def test_what_is_measured_now_is_not_watched_while_it_is_short(url):
+    store(url, {"gemm/simd:m=1": noisy(np.full(80, 30.0))}, epochs=[1] * 60 + [2] * 20)
+    assert watched(url)["gemm/simd:m=1"].state == "too short"
+
+
 def test_epochs_are_watched_apart_and_all_their_chances_count(url):
     epochs = [1] * 60 + [2] * 60
     values = noisy(step(120, 60, 0.2) * step(120, 90, 0.1, level=1.0))

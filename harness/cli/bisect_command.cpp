@@ -31,8 +31,6 @@ using nlohmann::json;
 constexpr int kPromote = 0, kReject = 1, kHold = 2, kInvalid = 3, kUsage = 4;
 constexpr size_t kReasonsTold = 5;
 
-// Words that name just that version, as --candidate takes them.
-
 // What was asked, without what is each canary's own.
 std::vector<std::string> passed_on(const std::vector<std::string>& argv) {
   const std::vector<std::string> own{"--bisect", "--out", "--pin", "--candidate"};
@@ -183,8 +181,7 @@ int find_first(const Options& options, const std::vector<LibraryVersion>& versio
     const int code = canaries.judge(version);
     fmt::print("  {:<28} {}\n", text_of(version), word_of_code(code));
     std::fflush(stdout);
-    if (code == kReject || (code == sought && code != kPromote)) return Goodness::bad;
-    return code == kPromote || (code == kHold && sought == kReject) ? Goodness::good : Goodness::unknown;
+    return goodness_of(canaries.canary_of(version), canaries.canary_of(versions.back()));
   });
   if (!found.first_bad) {
     fmt::print("nothing to find: the canary of {} against {} says {}\n", text_of(versions.back()),

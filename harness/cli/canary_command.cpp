@@ -40,13 +40,6 @@ PinLabel label_without(Run& run, const LibrarySet& set, const fs::path& pins) {
   return label_beside(environment_of(run), moved, pins);
 }
 
-// "openblas-1a2b3c4d5e6f", of the library's own file and what is asked of it.
-std::string identity_of(const LibrarySet& set) {
-  std::string identity = set.library + "-" + (set.files.empty() ? "unknown" : set.files.front().build_id.substr(0, 16));
-  for (const auto& [unused, value] : set.environment) identity += "-" + value;
-  return identity;
-}
-
 // Names of the modules in the place of the build's own. Empty: the build's.
 std::vector<std::string> modules_asked(const Options& options) {
   std::vector<std::string> names;

@@ -32,6 +32,20 @@ bool needs(const fs::path& module, const std::string& soname) {
   return std::ranges::find(names, soname) != names.end();
 }
 
+// What is left over in a shell would choose for both sides, and no word of the canary would say so.
+void require_own_choice(const Options& options, const LibraryRecipe& recipe) {
+  if (!options.coretype.empty() || !recipe.instruction_sets) return;
+  std::vector<std::string> variables = recipe.instruction_sets->aliases;
+  variables.push_back(recipe.instruction_sets->variable);
+  for (const std::string& variable : variables) {
+    const char* value = std::getenv(variable.c_str());
+    if (value == nullptr || *value == '\0') continue;
+    throw UsageError(fmt::format("canary {}: {}={} in the environment chooses for the library; unset it, or ask with "
+                                 "--coretype",
+                                 options.library, variable, value));
+  }
+}
+
 }  // namespace
 
 LibraryPlace library_place(const Options& options) {
@@ -41,6 +55,7 @@ LibraryPlace library_place(const Options& options) {
 CanarySets canary_sets(const Options& options) {
   CanarySets sets;
   sets.recipe = find_recipe(source_root(options), options.library);
+  require_own_choice(options, sets.recipe);
   for (const fs::path& module : module_files(options)) {
     if (needs(module, sets.recipe.soname)) sets.modules.push_back(module);
   }

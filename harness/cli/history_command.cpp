@@ -16,6 +16,7 @@ int history_command(const Options& options) {
   if (!options.database.empty()) arguments.push_back("--db=" + options.database);
   if (!options.kernels.empty()) arguments.push_back("--kernel=" + options.kernels);
   if (!options.out.empty()) arguments.push_back("--out=" + fs::absolute(options.out).string());
+  if (options.reference) arguments.emplace_back("--reference");
   for (const fs::path& run : options.runs) arguments.push_back(fs::absolute(run).string());
   const PackageEnd end = run_package(source_root(options), "assay_dashboards.history", arguments);
   if (end.status == 0) {

@@ -202,6 +202,7 @@ std::optional<Comparison> compare_libraries(const JudgedRun& judged, const Libra
       pairs.both[kernel.op + "/" + kernel.name] = {kernel, kernel, ""};
     ComparedCases compared = compared_cases(*judged.plan, *pin.records, pairs, judged.options->device, false);
     leave_out_failures(*candidate.records, compared);
+    compared.refused.clear();  // what either library refuses the canary tells
     add_first_calls(compared);
     // Of these modules: what calls the library is a part of what was slow.
     const std::string base = pin.identity, change = candidate.identity + "-" + identity_of(judged.loaded->kernels);

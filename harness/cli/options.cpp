@@ -338,6 +338,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   history->require_subcommand(1);
   CLI::App* import = history->add_subcommand("import", "keep the latencies of runs");
   import->add_option("runs", o.runs, "folders of runs")->required();
+  import->add_flag("--reference", o.reference,
+                   "the base of their latency gates is a pinned build: what is kept is relative to it");
   CLI::App* show = history->add_subcommand("show", "what changed, as a table and a page");
   show->add_option("--kernel", o.kernels, "op/kernel or a whole id, such as 'gemm/*'; '*' matches any text");
   show->add_option("--out", o.out, "folder of the page; default runs/history");

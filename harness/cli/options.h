@@ -65,6 +65,7 @@ struct Options {
   bool unpinned = false;                    // the environment need not be the pinned one, and what is written says so
   std::filesystem::path selftest;           // report: to show in the run's page
   std::filesystem::path before;             // report: an earlier selftest to set beside it
+  bool reference = false;                   // history import: relative to the base of the latency gates
   bool invariances = false;                 // report: the matrix alone, as Markdown
   std::vector<std::filesystem::path> runs;  // history import: their folders
   std::string database;                     // history: URL; empty: a file in runs/ of the tree

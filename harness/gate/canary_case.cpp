@@ -15,6 +15,7 @@ namespace assay {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kGreater = 2;  // an answer that was wrong, wrong by more than so many times as much, is another one
 
 std::vector<const CheckResult*> failures_of(const Record& record) {
   std::vector<const CheckResult*> failures;
@@ -179,12 +180,18 @@ class Judging {
   void fails_as_before(const std::vector<const CheckResult*>& now) {
     judged_.seen.change = CaseChange::as_before;
     const int64_t before = elements_failed(*pin_), after = elements_failed(*candidate_);
+    const double error_before = worst_error(*pin_), error_after = worst_error(*candidate_);
     if (after > before) {
       add(CanaryVerdict::hold, "worse",
           fmt::format("fails as under the pin and in more elements, {} -> {}: {}", before, after, text_of(now)));
+    } else if (error_after > kGreater * error_before) {
+      add(CanaryVerdict::hold, "worse",
+          fmt::format("fails as under the pin and by more, {:.3g} -> {:.3g} bounds: {}", error_before, error_after,
+                      text_of(now)));
     } else {
       add(CanaryVerdict::promote, "as-before", text_of(now));
     }
+    compare_coverage();  // what dies earlier is asked less
   }
 
   // A check that judged the pin's answer and says less of the candidate's.

@@ -157,6 +157,17 @@ std::vector<CaseResult> take_untimed(const ArmPlans& plans, ComparisonJob& job) 
   return results;
 }
 
+// What the change refuses and the base takes is found in no block.
+void tell_lost_cases(const ArmPlans& plans, const ComparedCases& compared, LatencyResult& result) {
+  for (const NotTimed& not_timed : plans.not_timed) {
+    const bool is_refused = std::ranges::find(compared.refused, not_timed.kernel_id, &ArmCase::kernel_id) !=
+                            compared.refused.end();
+    if (!is_refused || not_timed.as != LatencyOutcome::failed) continue;
+    result.findings.push_back({"coverage", not_timed.kernel_id + ": the base takes it, " + not_timed.why});
+    result.exit_code = combine_exit_codes(result.exit_code, exit_code_of(LatencyOutcome::inconclusive));
+  }
+}
+
 // Of what failed before any block the ledger knows as of what failed in one.
 void note_failures(const std::vector<CaseResult>& untimed, AlphaLedger& ledger) {
   for (const CaseResult& one : untimed) {
@@ -279,8 +290,11 @@ ComparedCases compared_cases(const Plan& plan, const std::vector<Record>& record
     const auto found = by_id.find(planned.id);
     if (found == by_id.end() || found->second->verdict != Verdict::pass) {
       const std::string verdict(found == by_id.end() ? "not recorded" : word_of(found->second->verdict));
-      if (verdict != "unsupported")
+      if (verdict == "unsupported") {
+        compared.refused.push_back({planned.id, "warm", "", pair->second.base, pair->second.change, planned.c});
+      } else {
         compared.left_out.push_back({planned.id, "is " + verdict + ": no latency of it counts"});
+      }
       continue;
     }
     for (const LatencySummary& latency : found->second->latency) {
@@ -338,8 +352,9 @@ BlockMeter::Settings ComparisonJob::meter_settings() const {
 std::optional<Comparison> compare_latencies(ComparisonJob job) {
   Comparison comparison{.base = job.ledger.base, .change = job.ledger.change, .seed = job.meter.seed};
   const auto began = Clock::now();
-  std::optional<ArmPlans> plans =
-      job.compared.cases.empty() ? ArmPlans{} : plans_of_arms(job.meter_settings(), job.folder);
+  BlockMeter::Settings planning = job.meter_settings();
+  planning.cases.insert(planning.cases.end(), job.compared.refused.begin(), job.compared.refused.end());
+  std::optional<ArmPlans> plans = planning.cases.empty() ? ArmPlans{} : plans_of_arms(planning, job.folder);
   if (!plans) return std::nullopt;
   const std::vector<CaseResult> untimed = take_untimed(*plans, job);
   comparison.selections = std::move(plans->changed);
@@ -383,6 +398,7 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
     comparison.result.cases.push_back(one);
     comparison.result.exit_code = combine_exit_codes(comparison.result.exit_code, exit_code_of(worst_outcome(one)));
   }
+  tell_lost_cases(*plans, job.compared, comparison.result);
   comparison.compared = std::move(job.compared);
   comparison.seconds = seconds_since(began);
   write_comparison(job.folder, comparison);

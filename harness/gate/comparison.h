@@ -35,6 +35,7 @@ struct ComparedCases {
   std::vector<NotCompared> left_out;   // no latency verdict: new, gone, or not correct
   // Metric "first_call", measured beside the cases of the same kernel id, of which the gate is not told.
   std::vector<ArmCase> first_calls = {};
+  std::vector<ArmCase> refused = {};  // metric "warm": judged, and refused; the base may take it
 };
 // Of the timed cases of a plan: those whose record passed and has a latency. `skip`: not those of unchanged kernels.
 // Throws Invalid for a kernel that neither arm has.

@@ -365,6 +365,21 @@ std::vector<Finding> no_longer_compared(const std::vector<Record>& records, cons
   });
 }
 
+std::vector<Finding> other_libraries(const std::vector<Record>& records,
+                                     const std::map<std::string, std::string>& approved_with) {
+  std::set<std::string> judged;
+  for (const Record& record : records) {
+    if (record.verdict != Verdict::unsupported) judged.insert(record.op + "/" + record.kernel);
+  }
+  std::vector<Finding> findings;
+  for (const auto& [kernel, libraries] : approved_with) {
+    if (!judged.contains(kernel)) continue;
+    findings.push_back({"coverage", kernel + ": was approved with " + libraries +
+                                        ", and computes with other libraries now: nothing of it was compared"});
+  }
+  return findings;
+}
+
 std::vector<Finding> no_longer_promised(const std::vector<Record>& records, const Approvals& approvals,
                                         const std::vector<KernelInfo>& before) {
   std::set<std::string> promising;

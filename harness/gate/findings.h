@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,11 @@ std::vector<Finding> no_longer_judged(const std::vector<Record>& records, const 
 // Kernels with cases that were approved on this platform and were not compared with that, because a library was loaded
 // after the module that nothing was approved with.
 std::vector<Finding> no_longer_compared(const std::vector<Record>& records, const Approvals& approvals);
+
+// Kernels that were judged and of which nothing was approved but with other libraries, `approved_with`
+// (ObservedGoldens): with those that compute now none of their bits was compared.
+std::vector<Finding> other_libraries(const std::vector<Record>& records,
+                                     const std::map<std::string, std::string>& approved_with);
 
 // Kernels with cases whose bits were approved on this platform and are not compared now, though the base's contracts
 // (`before`) promise them: by the kernel's contract, or by that of a plan alone.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ class Goldens {
   void require_truth(const std::set<std::string>& ops) const;
   void apply(const KernelInfo& kernel, Record& record) const;
   Approval approval_of(const Record& record) const { return observed_.find(record); }
+  const std::map<std::string, std::string>& approved_with() const { return observed_.approved_with(); }
 
  private:
   std::filesystem::path folder_;

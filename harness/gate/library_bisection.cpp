@@ -4,9 +4,12 @@
 #include <cstddef>
 
 #include "core/error.h"
+#include "gate/canary_verdict.h"
 
 namespace assay {
 namespace {
+
+using nlohmann::json;
 
 // Of the undecided ones strictly between two, the one nearest to the middle; none when all were asked.
 std::optional<size_t> next_of(const std::vector<std::optional<Goodness>>& known, size_t good, size_t bad) {
@@ -21,9 +24,36 @@ std::optional<size_t> next_of(const std::vector<std::optional<Goodness>>& known,
   return best;
 }
 
+bool is_of_latency(const json& reason) {
+  const std::string kind = reason.at("kind"), what = reason.at("what");
+  // What is timed is named with its metric: "gemm/openblas:m=1 warm".
+  return kind == "slower" || kind == "tail" || kind == "voids" || what.find(' ') != std::string::npos;
+}
+
+bool might_reject(const json& reason, bool latency_rejects) {
+  if (reason.at("asks") != word_of(CanaryVerdict::hold)) return false;
+  if (is_of_latency(reason)) return latency_rejects;
+  const std::string kind = reason.at("kind");
+  return !reason.at("what").get<std::string>().empty() && (kind == "unknown" || kind == "coverage");
+}
+
 bool has_order(const std::string& kind) { return kind == "debian" || kind == "wheel"; }
 
 }  // namespace
+
+Goodness goodness_of(const json& canary, const json& last) {
+  const int promote = exit_code_of(CanaryVerdict::promote), reject = exit_code_of(CanaryVerdict::reject);
+  const int code = canary.at("exit_code"), sought = last.at("exit_code");
+  if (code == promote) return Goodness::good;
+  if (code == reject || code == sought) return Goodness::bad;
+  if (code != exit_code_of(CanaryVerdict::hold) || sought != reject) return Goodness::unknown;
+  const bool latency_rejects = std::ranges::any_of(last.at("reasons"), [](const json& reason) {
+    return reason.at("asks") == word_of(CanaryVerdict::reject) && is_of_latency(reason);
+  });
+  const bool is_open = std::ranges::any_of(
+      canary.at("reasons"), [&](const json& reason) { return might_reject(reason, latency_rejects); });
+  return is_open ? Goodness::unknown : Goodness::good;
+}
 
 std::vector<LibraryVersion> versions_between(const LibraryPlace& place, const LibraryRecipe& recipe,
                                              const std::string& words, std::vector<std::string>& notes) {

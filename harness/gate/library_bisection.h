@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@
 namespace assay {
 
 enum class Goodness { good, bad, unknown };  // unknown: it cannot be loaded, or the answer is no answer
+
+// What a canary.json says of its version, where what is looked for is the verdict that `last`, the last version's, has.
+// Where that is REJECT a version that is held is good, unless what holds it might be that REJECT: a case without an
+// answer; where latency rejects, what is slower, undecided or void.
+Goodness goodness_of(const nlohmann::json& canary, const nlohmann::json& last);
 
 struct Bisection {
   struct Step {

@@ -59,12 +59,13 @@ LibrarySource read_source(TomlTable& table) {
 
 LibraryRecipe::InstructionSets read_instruction_sets(TomlTable table) {
   LibraryRecipe::InstructionSets sets;
-  table.allow({"shown", "shown_as", "values", "variable"});
+  table.allow({"aliases", "shown", "shown_as", "values", "variable"});
   sets.variable = plain_line(table, "variable");
   const bool is_loaders = sets.variable.starts_with("LD_") || sets.variable == "PATH";
   if (is_loaders || sets.variable.find_first_of("+.-") != std::string::npos) {
     table.fail("variable", "'" + sets.variable + "' is no variable by which a library is told what to use");
   }
+  if (table.has("aliases")) sets.aliases = plain_words(table, "aliases");
   sets.shown_as = plain_line(table, "shown_as");
   sets.values = plain_words(table, "values");
   sets.shown = table.has("shown") ? table.words("shown") : sets.values;

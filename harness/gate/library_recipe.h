@@ -4,8 +4,8 @@
 //   kernels = ["*/openblas"]              op/kernel that compute with it; '*' is any text
 //   soname = "libopenblas.so.0"           the name by which their modules need it
 //   file = "libopenblas*.so*"             what its file is called, in a package or a folder
-//   parts = "libcudnn_*.so.*"             may be left out: files beside it that the library loads itself when it needs
-//   them symbol_prefix = "scipy_"              may be left out: before the name of each function that the modules call
+//   parts = "libcudnn_*.so.*"             may be left out: files beside it that it loads itself when it needs them
+//   symbol_prefix = "scipy_"              may be left out: before the name of each function that the modules call
 //   [[source]]                            at least one; of two that give the same version the first is taken
 //   kind = "system"                       what is installed: the build's library path, then the loader's
 //   kind = "debian"                       a distribution's suites, through apt
@@ -18,6 +18,7 @@
 //   left_out = "has another interface"    may be left out: why this source's versions cannot be used; they are listed
 //   [instruction_set]                     may be left out
 //   variable = "OPENBLAS_CORETYPE"        of the environment
+//   aliases = ["OTHER_NAME"]              may be left out: other variables that say the same to the library
 //   shown_as = "isa"                      what kernels say ran, by describe()
 //   values = ["Haswell", "Zen"]
 //   shown = ["Haswell", "Zen"]            of each value what must be shown; left out: the value itself
@@ -46,6 +47,7 @@ struct LibraryRecipe {
   std::vector<LibrarySource> sources;
   struct InstructionSets {
     std::string variable, shown_as;
+    std::vector<std::string> aliases;        // other variables that the library reads for it
     std::vector<std::string> values, shown;  // as many
   };
   std::optional<InstructionSets> instruction_sets;

@@ -1,10 +1,12 @@
 #include "golden/observed.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "check/hash.h"
@@ -95,6 +97,23 @@ std::vector<std::string> identities(const std::vector<LoadedLibrary>& libraries)
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
+}
+
+std::string soname_in(const std::string& identity) { return identity.substr(0, identity.find(' ')); }
+
+// Those of `by_key` and of platforms that differ from one of them in the hash of all that counts alone.
+std::vector<std::filesystem::path> folders_of_like(const std::filesystem::path& folder,
+                                                   const std::map<std::string, const Platform*>& by_key) {
+  std::set<std::string> beginnings;
+  for (const auto& [key, unused] : by_key) beginnings.insert(key.substr(0, key.rfind('-')));
+  std::vector<std::filesystem::path> found;
+  if (!std::filesystem::is_directory(folder)) return found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (beginnings.contains(name.substr(0, name.rfind('-')))) found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 // The widest vectors in a list of instruction sets; other texts as they are.
@@ -220,7 +239,36 @@ ObservedGoldens ObservedGoldens::load(const std::filesystem::path& folder, const
   for (const auto& [key, platform] : by_key) {
     for (const auto& file : golden_files_in(folder / key)) goldens.add(file, *platform, platforms);
   }
+  for (const std::filesystem::path& other : folders_of_like(folder, by_key)) {
+    for (const auto& file : golden_files_in(other)) goldens.note_others(file, platforms);
+  }
   return goldens;
+}
+
+void ObservedGoldens::note_others(const std::filesystem::path& path, const KernelPlatforms& platforms) {
+  const GoldenFile file = read_golden_file(path, "observed");
+  std::map<std::string, std::string> builds;  // by soname, of every kernel here
+  for (const auto& [unused, platform] : platforms) {
+    for (const std::string& library : identities(platform.libraries)) builds[soname_in(library)] = library;
+  }
+  std::vector<std::string> libraries;
+  for (const auto& [word, text] : platform_facts(file)) {
+    if (word != "library") continue;
+    const auto here = builds.find(soname_in(text));
+    if (here != builds.end() && here->second != text) return;  // the machine's is another
+    libraries.push_back(text);
+  }
+  for (const auto& [line, unused] : file.lines) {
+    const std::string kernel = line.substr(0, line.find(':'));
+    const auto found = platforms.find(kernel);
+    if (found == platforms.end() || file.fact("isa") != found->second.isa ||
+        file.fact("threads") != std::to_string(found->second.threads)) {
+      continue;
+    }
+    const auto own = lines_.lower_bound(kernel + ":");
+    if (own != lines_.end() && own->first.starts_with(kernel + ":")) continue;
+    approved_with_[kernel] = fmt::format("{}", fmt::join(libraries, ", "));
+  }
 }
 
 void ObservedGoldens::add(const std::filesystem::path& path, const Platform& platform,

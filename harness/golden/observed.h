@@ -113,10 +113,17 @@ class ObservedGoldens {
   Approval find(const Record& record) const;
   size_t size() const { return lines_.size(); }
 
+  // Kernels of which nothing is approved on their platform, but something with other libraries, on the same
+  // instruction sets with as many threads, and no library here is another build of one of those: what the kernel
+  // computes with was changed, not the machine. By "gemm/simd", those libraries.
+  const std::map<std::string, std::string>& approved_with() const { return approved_with_; }
+
  private:
   void add(const std::filesystem::path& file, const Platform& platform, const KernelPlatforms& platforms);
+  void note_others(const std::filesystem::path& file, const KernelPlatforms& platforms);
   ObservedLines lines_;
   LateLibraries late_;
+  std::map<std::string, std::string> approved_with_;
 };
 
 }  // namespace assay

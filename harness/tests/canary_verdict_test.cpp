@@ -87,6 +87,29 @@ TEST_F(CanaryVerdictTest, FailingInMoreElementsIsHeld) {
   EXPECT_THAT(grave(result), ElementsAre(HasSubstr("worse: fails as under the pin and in more elements, 2 -> 3")));
 }
 
+TEST_F(CanaryVerdictTest, FailingByMoreIsHeld) {
+  const auto wrong_by = [](double bounds) {
+    Record record = failed("accuracy", "x", 2);
+    record.errors.at(0).max_q = bounds;
+    return record;
+  };
+  EXPECT_EQ(between(wrong_by(1.5), wrong_by(2.5)).verdict, CanaryVerdict::promote);
+  for (const double much : {3.5, 1e6, std::numeric_limits<double>::infinity()}) {
+    const CanaryResult result = between(wrong_by(1.5), wrong_by(much));
+    EXPECT_EQ(result.verdict, CanaryVerdict::hold) << much;
+    EXPECT_THAT(grave(result), ElementsAre(HasSubstr("worse: fails as under the pin and by more, 1.5 -> ")));
+  }
+}
+
+TEST_F(CanaryVerdictTest, FailingEarlierIsHeld) {
+  Record at_once = failed("launch");
+  set_check(at_once, "accuracy", Outcome::not_applicable, "not reached");
+  const CanaryResult result = between(failed("launch"), at_once);
+  EXPECT_EQ(result.verdict, CanaryVerdict::hold);
+  EXPECT_THAT(grave(result), ElementsAre(HasSubstr("coverage: accuracy passed under the pin and is not-applicable")));
+  EXPECT_EQ(between(at_once, failed("launch")).verdict, CanaryVerdict::promote) << "later";
+}
+
 TEST_F(CanaryVerdictTest, FailingInAnotherWayIsNew) {
   EXPECT_EQ(between(failed("accuracy"), failed("guards")).verdict, CanaryVerdict::reject);
   Record both = failed("accuracy");

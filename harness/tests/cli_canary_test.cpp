@@ -259,6 +259,17 @@ TEST_F(CanaryCli, WithoutItsReportItEndsAsItSaysAndKeepsTheVerdict) {
   }
 }
 
+// Left over in a shell it would have both sides judged under another core than the one that users get.
+TEST_F(CanaryCli, AVariableThatChoosesForTheLibraryIsRefused) {
+  const std::vector<std::string> words{"canary", "openblas", "--candidate", "system"};
+  ::setenv("OPENBLAS_CORETYPE", "Nehalem", 1);
+  const ProgramEnd end = assay(words);
+  ::unsetenv("OPENBLAS_CORETYPE");
+  EXPECT_EQ(end.status, 4);
+  EXPECT_THAT(end.output, HasSubstr("OPENBLAS_CORETYPE=Nehalem in the environment chooses for the library; unset it, "
+                                    "or ask with --coretype"));
+}
+
 TEST_F(CanaryCli, WhatIsAskedWronglyIsTold) {
   EXPECT_THAT(assay({"canary"}).output, HasSubstr("which library?"));
   EXPECT_EQ(assay({"canary"}).status, 4);

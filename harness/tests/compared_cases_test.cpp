@@ -12,6 +12,7 @@
 namespace assay {
 namespace {
 
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // Records of a plan's timed cases.
@@ -55,6 +56,15 @@ TEST_F(ComparedCasesTest, AKernelThatIsNotCorrectGetsNoLatencyVerdict) {
   EXPECT_THAT(compared.cases, SizeIs(2));
   ASSERT_THAT(compared.left_out, SizeIs(1));
   EXPECT_EQ(compared.left_out[0].why, "is changed: no latency of it counts");
+}
+
+TEST_F(ComparedCasesTest, WhatIsRefusedIsKeptForTheBaseToBeAsked) {
+  records[0].verdict = Verdict::unsupported;
+  const ComparedCases compared = compared_cases(plan, records, pairs, "cpu", true);
+  EXPECT_THAT(compared.cases, SizeIs(2));
+  EXPECT_THAT(compared.left_out, IsEmpty());
+  ASSERT_THAT(compared.refused, SizeIs(1));
+  EXPECT_EQ(compared.refused[0].kernel_id, records[0].kernel_id);
 }
 
 TEST_F(ComparedCasesTest, UnchangedKernelsAreSkippedUnlessTheyAreAskedFor) {

@@ -112,6 +112,25 @@ TEST_F(ComparisonTest, WhatTheBaseDoesNotTakeIsLeftOutWithTheReason) {
   EXPECT_EQ(comparison->result.exit_code, 0);
 }
 
+TEST_F(ComparisonTest, WhatTheChangeRefusesAndTheBaseTakesIsAFinding) {
+  ComparisonJob asked = job();
+  asked.compared.refused = {made_up_case(ops, "m=3,n=1,dtype=f32", "warm")};
+  const std::string id = asked.compared.refused[0].kernel_id;
+  const auto refused_by = [&](const std::vector<std::string>& modules) {
+    for (const std::string& module : modules) world.refused.insert(module + " " + id);
+    for (const char* file : {"plans.json", "blocks.jsonl"}) fs::remove(scratch.path / file);
+    return compare_latencies(asked);
+  };
+  const auto lost = refused_by({"change.so"});
+  EXPECT_EQ(lost->result.exit_code, 2);
+  ASSERT_THAT(lost->result.findings, SizeIs(1));
+  EXPECT_EQ(lost->result.findings[0].text, id + ": the base takes it, the change refuses it: too large");
+  EXPECT_THAT(lost->result.cases, SizeIs(2)) << "it is not timed";
+  const auto neither = refused_by({"base.so", "change.so"});
+  EXPECT_EQ(neither->result.exit_code, 0);
+  EXPECT_THAT(neither->result.findings, IsEmpty());
+}
+
 TEST_F(ComparisonTest, WhereTheBaseAloneFailsNothingIsKnown) {
   answer = [](size_t process, Timed timed) { return process == 0 ? Timed{.failed = "the worker died"} : timed; };
   const auto comparison = compare_latencies(job());

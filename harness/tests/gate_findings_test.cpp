@@ -126,6 +126,17 @@ TEST(Findings, ACaseApprovedHereAndNotComparedForALibraryLoadedLateIsOne) {
             "nothing approved with libz.so.1 0123, which was loaded after the module");
 }
 
+TEST(Findings, AKernelThatComputesWithOtherLibrariesThanItWasApprovedWithIsOne) {
+  const std::vector<Record> records = refused_beside_a_judged_one("odd m");
+  EXPECT_THAT(other_libraries(records, {}), IsEmpty());
+  const auto found = other_libraries(records, {{"gemm/simd", "libm.so.6 0123"}, {"gemm/other", "libm.so.6 0123"}});
+  ASSERT_EQ(found.size(), 1u) << "what is refused is told of elsewhere";
+  EXPECT_EQ(found[0].kind, "coverage");
+  EXPECT_EQ(found[0].text,
+            "gemm/simd: was approved with libm.so.6 0123, and computes with other libraries now: nothing of it was "
+            "compared");
+}
+
 TEST(Findings, ApprovedBitsThatArePromisedNoLongerAreOne) {
   std::vector<Record> records = refused_beside_a_judged_one("odd m");
   records[0].kernel_id = "gemm/simd:m=1";

@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr uint32_t kPromised = ASSAY_SAME_RUN | ASSAY_SAME_RESTART;
 
@@ -335,6 +336,28 @@ TEST_F(Goldens, ALibraryThatOneKernelBeginsToUseMovesNoOther) {
   EXPECT_EQ(found({{"gemm/simd", with_library}, {"gemm/onednn", with_library}}), std::pair(false, true))
       << "a folder of another kernel's platform says nothing of this one";
   EXPECT_EQ(found({{"gemm/onednn", with_library}}), std::pair(false, true));
+}
+
+// Else one more line in a kernel's registration would leave it without a baseline.
+TEST_F(Goldens, AKernelThatBeginsToUseALibraryIsTold) {
+  const auto approved_with = [&](const Platform& now, const Platform& of_another) {
+    return ObservedGoldens::load(folder_ / "observed", {{"gemm/simd", now}, {"gemm/other", of_another}})
+        .approved_with();
+  };
+  Platform with_library = platform(), mended = platform(), moved = platform();
+  with_library.libraries.push_back({"/usr/lib/libdnnl.so.3", "3.5", "dd33"});
+  mended.libraries.clear();
+  for (LoadedLibrary& library : moved.libraries) library.build_id = "0123";
+  const std::string libraries = identity(platform().libraries.at(0));
+  EXPECT_THAT(approved_with(platform(), platform()), IsEmpty());
+  EXPECT_THAT(approved_with(with_library, platform()), ElementsAre(testing::Pair("gemm/simd", HasSubstr(libraries))));
+  EXPECT_THAT(approved_with(mended, platform()), ElementsAre(testing::Pair("gemm/simd", HasSubstr(libraries))));
+  EXPECT_THAT(approved_with(moved, moved), IsEmpty()) << "another machine's build";
+  Platform wider = with_library, threaded = with_library;
+  wider.isa += " avx512f";
+  threaded.threads += 1;
+  EXPECT_THAT(approved_with(wider, wider), IsEmpty());
+  EXPECT_THAT(approved_with(threaded, threaded), IsEmpty());
 }
 
 // ---- libraries that were loaded after the module ----

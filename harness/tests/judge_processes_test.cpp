@@ -25,6 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using bad::concluded;
@@ -101,6 +102,18 @@ TEST(JudgeProcesses, NoLibraryOfTheJudgeIsTakenForAWorkers) {
   }
 }
 
+// Else it would be one that every kernel computes with, and its threads would be bound as that library likes.
+TEST(JudgeProcesses, AWorkerBringsNoLibraryOfThreads) {
+  JudgeClient judge(settings());
+  judge.load(module_named("good"));
+  const std::vector<pid_t> workers = stray_processes(judge.pid(), own_children());
+  ASSERT_THAT(workers, Not(IsEmpty()));
+  std::ifstream in("/proc/" + std::to_string(workers[0]) + "/maps");
+  const std::string maps(std::istreambuf_iterator<char>(in), {});
+  EXPECT_THAT(maps, HasSubstr("libstdc++"));
+  EXPECT_THAT(maps, Not(HasSubstr("libgomp")));
+}
+
 TEST(JudgeProcesses, WhatFailsWhenItIsPreparedIsToldWhenItIsTimed) {
   JudgeClient from(settings()), judge(settings());
   KernelInfo kernel = from.load(module_named("good")).at(0);
@@ -129,6 +142,27 @@ TEST(JudgeProcesses, ATimingWorkerThatIsKilledIsAskedOnceMore) {
   }
   EXPECT_EQ(killed, 2);
   EXPECT_THAT(timed.get().failed, HasSubstr("SIGKILL"));
+}
+
+TEST(JudgeProcesses, OneThatIsKilledWhileItSamplesIsAskedOnceMore) {
+  const Scratch scratch;
+  JudgeClient judge(settings());
+  const KernelInfo kernel = judge.load(module_named("good")).at(0);
+  std::vector<pid_t> others = own_children();  // and the worker that judges
+  for (const pid_t worker : stray_processes(judge.pid(), others)) others.push_back(worker);
+  Record record;
+  auto sampled = std::async(std::launch::async, [&] {
+    judge.sample(kernel, make_op_registry().parse_case(kNormal),
+                 {.warm_samples = 1 << 30, .seconds_at_most = 0.5, .samples_folder = scratch.path}, record);
+  });
+  std::vector<pid_t> timing;
+  while (timing.empty() && sampled.wait_for(std::chrono::microseconds(100)) != std::future_status::ready) {
+    timing = stray_processes(judge.pid(), others);
+  }
+  ASSERT_THAT(timing, SizeIs(1)) << "it has sampled already";
+  ::kill(timing[0], SIGKILL);
+  EXPECT_NO_THROW(sampled.get());
+  EXPECT_THAT(record.latency, Not(IsEmpty()));
 }
 
 // What the kernel says of a process: "Cpus_allowed_list:	0-1".

@@ -159,7 +159,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"timed_idle", Verdict::wrong, "accuracy: when it is timed (first_call): y[0]"},
                       Row{"timed_once", Verdict::wrong, "accuracy: when it is timed (warm): y[0]"},
                       Row{"timed_negates", Verdict::nondeterministic, "same-restart: when it is timed", kZeros},
-                      Row{"timed_stray", Verdict::memory, "guards: when it is timed (first_call)"}),
+                      Row{"timed_stray", Verdict::memory, "guards: when it is timed (first_call)"},
+                      Row{"timed_dies", Verdict::crashed, "launch: when it is timed: the worker died by SIGSEGV"},
+                      Row{"timed_refuses", Verdict::crashed, "launch: when it is timed: launch: not when somebody"}),
     [](const auto& info) { return std::string(info.param.module); });
 
 TEST(Judge, AFailureOfACaseBesideTheRecordsNamesThatCase) {

@@ -35,6 +35,28 @@ TEST(LibraryBisection, FindsTheFirstBadOneWhereverItIs) {
   }
 }
 
+TEST(LibraryBisection, WhatIsHeldIsGoodOnlyWhereNothingCouldBeTheRejectThatIsLookedFor) {
+  const auto canary = [](const char* verdict, int code, const char* kind, const char* what) {
+    return nlohmann::json{{"exit_code", code}, {"reasons", {{{"asks", verdict}, {"kind", kind}, {"what", what}}}}};
+  };
+  const auto held = [&](const char* kind, const char* what) { return canary("HOLD", 2, kind, what); };
+  const char *one = "gemm/lib:m=1", *timed = "gemm/lib:m=1 warm";
+  const auto wrong = canary("REJECT", 1, "newly-wrong", one), slow = canary("REJECT", 1, "slower", timed);
+  for (const auto& last : {wrong, slow}) {
+    EXPECT_EQ(goodness_of(canary("PROMOTE", 0, "note", ""), last), Goodness::good);
+    EXPECT_EQ(goodness_of(last, last), Goodness::bad);
+    EXPECT_EQ(goodness_of(held("arithmetic", one), last), Goodness::good);
+    EXPECT_EQ(goodness_of(held("coverage", ""), last), Goodness::good) << "kernels that no version is asked of";
+    EXPECT_EQ(goodness_of(held("unknown", one), last), Goodness::unknown);
+    EXPECT_EQ(goodness_of(canary("INVALID", 3, "arms", ""), last), Goodness::unknown);
+  }
+  for (const auto& [kind, what] : {std::pair{"slower", timed}, {"unknown", timed}, {"voids", ""}}) {
+    EXPECT_EQ(goodness_of(held(kind, what), slow), Goodness::unknown) << kind;
+    EXPECT_EQ(goodness_of(held(kind, what), wrong), Goodness::good) << kind;
+  }
+  EXPECT_EQ(goodness_of(held("unknown", one), held("arithmetic", one)), Goodness::bad) << "HOLD is looked for";
+}
+
 TEST(LibraryBisection, WhatIsUnknownIsSaidNotGuessed) {
   const Bisection found = bisect(versions(9), [](const LibraryVersion& one) {
     if (number(one) >= 3 && number(one) <= 5) return Goodness::unknown;

@@ -35,7 +35,7 @@ TEST_F(LibraryRecipeTest, SaysWhereALibraryComesFrom) {
   const LibraryRecipe recipe =
       read(kTop + "symbol_prefix = 'my_'\nparts = 'libtiny_*.so.0'\n" + kDebian + "needs = ['libc6']\n" +
            "[[source]]\nkind = 'wheel'\nproject = 'tiny'\nleft_out = 'another interface'\n" + kSets +
-           "shown = ['A', 'B']\n");
+           "shown = ['A', 'B']\naliases = ['OTHER']\n");
   EXPECT_EQ(recipe.name, "tiny");
   EXPECT_EQ(recipe.soname, "libtiny.so.0");
   EXPECT_EQ(recipe.symbol_prefix, "my_");
@@ -46,6 +46,7 @@ TEST_F(LibraryRecipeTest, SaysWhereALibraryComesFrom) {
   EXPECT_EQ(recipe.sources[1].package, "tiny");
   EXPECT_EQ(recipe.sources[1].left_out, "another interface");
   EXPECT_THAT(recipe.instruction_sets->shown, ElementsAre("A", "B"));
+  EXPECT_THAT(recipe.instruction_sets->aliases, ElementsAre("OTHER"));
   EXPECT_TRUE(recipe.concerns("gemm", "tiny"));
   EXPECT_FALSE(recipe.concerns("gemm", "tiny_too"));
 }

@@ -142,6 +142,17 @@ TEST_F(LibrarySetTest, AnInstructionSetThatDidNotRunIsTold) {
   EXPECT_EQ(environment_refused(set_, {{"isa", "Haswell"}}), "");
 }
 
+TEST_F(LibrarySetTest, IsTheSameByTheBuildsOfAllItsFilesAndWhatIsAsked) {
+  ASSERT_EQ(set_.files.size(), 2u);
+  LibrarySet elsewhere = set_, other = set_, asked = set_;
+  elsewhere.files[1].path = "/elsewhere/libinner.so.1";
+  other.files[1].build_id = std::string(40, '0');
+  asked.environment = {{"OPENBLAS_CORETYPE", "Haswell"}};
+  EXPECT_EQ(identity_of(elsewhere), identity_of(set_));
+  EXPECT_NE(identity_of(other), identity_of(set_));
+  EXPECT_EQ(identity_of(asked), identity_of(set_) + "-Haswell");
+}
+
 TEST_F(LibrarySetTest, GoesThroughJsonWhole) {
   set_.loader = "/sets/ld.so";
   set_.environment = {{"A", "b"}};

@@ -27,7 +27,8 @@ struct TimedWorld {
   std::map<std::string, double> us_of_module{{"base.so", 100}, {"change.so", 100}};
   std::function<SentinelTimes(size_t process)> sentinel = [](size_t) { return SentinelTimes{50, 100}; };
   std::function<Timed(size_t process, Timed timed)> answer = [](size_t, Timed timed) { return timed; };
-  double seconds_spent = 0;  // by each
+  std::set<std::string> refused{};  // "MODULE KERNEL_ID"
+  double seconds_spent = 0;         // by each
   std::set<size_t> deaths;   // of processes, by when they began
   std::vector<MachineState> states{MachineState{}};
   size_t readings = 0;
@@ -58,6 +59,7 @@ class MadeUpProcess : public TimingProcess {
     if (world_.deaths.contains(number_)) throw JudgeDied("the judge died");
     world_.turns.push_back(number_);
     world_.processes[number_].push_back({c.kernel_id(kernel.name), kernel.module.string(), plan});
+    if (world_.refused.contains(kernel.module.string() + " " + c.kernel_id(kernel.name))) return {.refused = "too large"};
     Timed timed;
     timed.selection["algorithm"] = kernel.module.string();
     for (const auto& [metric, count] : {std::pair{"warm", plan.warm_samples}, {"cold", plan.cold_samples}}) {

@@ -14,7 +14,6 @@ namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::Ne;
 using Processors = std::vector<int>;
 
 Processors processors_of(pid_t thread) {
@@ -65,39 +64,57 @@ class PlaceOwnThreads : public ::testing::Test {
     if (all_.size() < 2) GTEST_SKIP() << "with one processor there is nothing to choose";
   }
   void TearDown() override { keep_to(0, all_); }
-  const Processors all_ = processors_of(0);
+  const Processors all_ = processors_of(0), others_{all_.begin() + 1, all_.end()};
+  OwnThreads own_;
 };
 
-TEST_F(PlaceOwnThreads, APoolsThreadsHaveProcessorsBesideTheCallers) {
+TEST_F(PlaceOwnThreads, APoolsThreadsKeepOffTheCallersProcessor) {
   const Thread first, second;
-  place_own_threads();
-  const Processors of_first = processors_of(first.id()), of_second = processors_of(second.id());
-  EXPECT_THAT(of_first, ElementsAre(Ne(all_[0])));
-  EXPECT_THAT(of_second, ElementsAre(Ne(all_[0])));
-  if (all_.size() > 2) EXPECT_NE(of_first, of_second);
+  for (int turn = 0; turn < 3; ++turn) {
+    own_.place();
+    EXPECT_EQ(processors_of(first.id()), others_);
+    EXPECT_EQ(processors_of(second.id()), others_);
+  }
 }
 
 // Else what a launch starts itself would share the caller's processor, and be timed so.
 TEST_F(PlaceOwnThreads, WhatTheCallerStartsLaterMayRunOnAll) {
-  place_own_threads();
+  const Thread before;
+  own_.place();
   EXPECT_EQ(processors_of(0), all_);
   const Thread later;
   EXPECT_EQ(processors_of(later.id()), all_);
-  place_own_threads();
-  EXPECT_THAT(processors_of(later.id()), ElementsAre(Ne(all_[0])));
+  own_.place();
+  EXPECT_EQ(processors_of(later.id()), others_);
+}
+
+// Such as the team of a thread that a kernel has launch for it.
+TEST_F(PlaceOwnThreads, WhatAPlacedThreadStartedIsLetGo) {
+  const Thread placed;
+  own_.place();
+  keep_to(0, others_);  // as the placed thread is, whose heir inherits that
+  const Thread heir;
+  keep_to(0, all_);
+  for (int turn = 0; turn < 3; ++turn) {
+    own_.place();
+    EXPECT_EQ(processors_of(placed.id()), others_);
+    EXPECT_EQ(processors_of(heir.id()), all_);
+  }
 }
 
 TEST_F(PlaceOwnThreads, AThreadThatKeepsToSomeProcessorsIsLeftThere) {
-  const Thread pinned;
+  const Thread pinned, other;
   keep_to(pinned.id(), {all_[0]});
-  place_own_threads();
-  EXPECT_THAT(processors_of(pinned.id()), ElementsAre(all_[0]));
+  for (int turn = 0; turn < 3; ++turn) {
+    own_.place();
+    EXPECT_THAT(processors_of(pinned.id()), ElementsAre(all_[0]));
+  }
 }
 
 TEST_F(PlaceOwnThreads, UsesNoProcessorThatTheCallerMayNotUse) {
   keep_to(0, {all_[1]});
   const Thread inherits;
-  place_own_threads();
+  own_.place();
   EXPECT_THAT(processors_of(inherits.id()), ElementsAre(all_[1]));
   EXPECT_THAT(processors_of(0), ElementsAre(all_[1]));
 }

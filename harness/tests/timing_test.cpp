@@ -1,6 +1,7 @@
 // What a timing worker does around the samples of one plan.
 #include "worker/timing.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,8 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "core/error.h"
+
 namespace assay {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // A pool of one thread: a launch wakes it, and it looks for more work for so long before it sleeps.
 class Pool {
@@ -47,14 +53,15 @@ class Pool {
   std::thread thread_;
 };
 
-nlohmann::json of_metric(const char* metric) {
-  return {{"label", "op/k:m=1"}, {"metric", metric}, {"samples", 20},
-          {"seconds", 0.01},     {"turns", 4},       {"single", false}};
+nlohmann::json of_metric(const char* metric, bool others_follow = true) {
+  return {{"label", "op/k:m=1"}, {"metric", metric}, {"samples", 20}, {"seconds", 0.01}, {"turns", 4},
+          {"single", false},     {"others_follow", others_follow}};
 }
 
-nlohmann::json time_with(Pool& pool) {
+nlohmann::json time_with(Pool& pool, bool others_follow = true) {
   const auto device = make_worker_device(Device::cpu);
-  return time_launches(of_metric("warm"), *device, {}, [&] { pool.wake(); });
+  OwnThreads threads;
+  return time_launches(of_metric("warm", others_follow), *device, threads, {}, [&] { pool.wake(); });
 }
 
 TEST(TimeLaunches, EndsWhenTheThreadsThatAKernelWokeAreAtRest) {
@@ -65,9 +72,11 @@ TEST(TimeLaunches, EndsWhenTheThreadsThatAKernelWokeAreAtRest) {
   }
 }
 
-TEST(TimeLaunches, DoesNotWaitForEverForThreadsThatNeverRest) {
+TEST(TimeLaunches, ThreadsThatNeverRestFailWhereAnotherProcessIsTimedNext) {
   Pool pool(1'000'000'000'000);
-  EXPECT_EQ(sample_set_from_json(time_with(pool).at("warm")).nanoseconds.size(), 5u);
+  EXPECT_THAT([&] { time_with(pool); },
+              ThrowsMessage<Error>(HasSubstr("its threads still compute a second after its last launch")));
+  EXPECT_EQ(sample_set_from_json(time_with(pool, false).at("warm")).nanoseconds.size(), 5u) << "nobody is disturbed";
   EXPECT_TRUE(pool.is_spinning());
 }
 
@@ -78,7 +87,8 @@ TEST(TimeLaunches, TheLastLaunchFindsItsBuffersAsTheFirstDid) {
     std::array<int, 3> output{1, 2, 3};
     std::vector<std::array<int, 3>> found;
     const Buffers buffers{.all = {{output.data(), sizeof output}}, .armed = {{output.data(), 2 * sizeof(int)}}};
-    time_launches(of_metric(metric), *device, buffers, [&] {
+    OwnThreads threads;
+    time_launches(of_metric(metric), *device, threads, buffers, [&] {
       found.push_back(output);
       output = {7, 8, 9};
     });

@@ -24,6 +24,7 @@
 #include "worker/loaded_libraries.h"
 #include "worker/sanitized.h"
 #include "worker/screening.h"
+#include "worker/steps.h"
 #include "worker/timed_answer.h"
 #include "worker/timing.h"
 #include "worker/trial.h"
@@ -130,7 +131,7 @@ class Judge {
         return first_.ask({{"do", "load"}, {"module", file}});
       } catch (const ProcessLost& lost) {
         // A module does not kill its own process by accident: somebody else did, and it is owed a second look.
-        if (lost.loss == Loss::signal && lost.code == SIGKILL && !again) continue;
+        if (is_killed(lost) && !again) continue;
         throw UsageError("module " + file + ": loading it: the worker " + lost.what());
       } catch (const LaunchFailed& refused) {
         throw UsageError(refused.what());
@@ -265,7 +266,28 @@ class Judge {
     return {{"contract", to_json(trial.contract())}};
   }
 
-  json sample(const json& message) {
+  // Of a kernel that was judged right, so that what ends here is its failure where it is timed; but a worker that was
+  // killed, which no kernel does to itself by accident, is asked once more.
+  json sample(const json& message, bool again = true) {
+    Record timed;
+    try {
+      timed = sampled(message);
+    } catch (const WrongWhenTimed& wrong) {
+      timed.checks.push_back(wrong.result);
+    } catch (const ContractBroken& broken) {
+      timed.checks.push_back(check_result("contract", Outcome::fail, broken.what()));
+    } catch (const LaunchFailed& failed) {
+      timed.checks.push_back(check_result("launch", Outcome::fail, std::string("when it is timed: ") + failed.what()));
+    } catch (const ProcessLost& lost) {
+      if (is_killed(lost) && again) return sample(message, false);
+      timed.checks.push_back(lost_at_launch(lost, std::string("when it is timed: the worker ") + lost.what()));
+    }
+    return {{"record", to_json(timed)}};
+  }
+
+  static bool is_killed(const ProcessLost& lost) { return lost.loss == Loss::signal && lost.code == SIGKILL; }
+
+  Record sampled(const json& message) {
     const KernelInfo& info = kernel(message);
     const Case c = ops_.parse_case(message.at("case").get<std::string>());
     const std::filesystem::path folder = message.at("samples_folder").get<std::string>();
@@ -274,16 +296,7 @@ class Judge {
     Trial trial(timing_, memory(), laboratory(op, c), info, op, c, setting);
     if (!trial.refusal().empty()) throw Error("a case that passed is now refused: " + trial.refusal());
     Record timed;
-    json answer;
-    try {
-      answer = timed_metrics(trial, info, op, c, message, true);
-    } catch (const WrongWhenTimed& wrong) {
-      timed.checks.push_back(wrong.result);
-      return {{"record", to_json(timed)}};
-    } catch (const ContractBroken& broken) {
-      timed.checks.push_back(check_result("contract", Outcome::fail, broken.what()));
-      return {{"record", to_json(timed)}};
-    }
+    const json answer = timed_metrics(trial, info, op, c, message, true);
     const auto keep = [&](const char* metric, const SampleSet& samples) {
       const std::string file = samples_file_name(c.kernel_id(info.name), metric);
       write_samples(folder / std::filesystem::path(file).filename(), c.kernel_id(info.name), metric, samples);
@@ -295,7 +308,7 @@ class Judge {
     SampleSet prepare;
     prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
     keep("prepare", prepare);
-    return {{"record", to_json(timed)}};
+    return timed;
   }
 
   // For the comparison of two arms: nothing is judged, and no module loaded but where it is timed. `only_prepares`
@@ -309,8 +322,7 @@ class Judge {
     try {
       return ask();
     } catch (const ProcessLost& lost) {
-      const bool is_killed = lost.loss == Loss::signal && lost.code == SIGKILL;
-      if (!is_killed || !again) return {{"failed", std::string("the worker ") + lost.what()}};
+      if (!is_killed(lost) || !again) return {{"failed", std::string("the worker ") + lost.what()}};
     }
     return asked_of_timing(ask, false);
   }
@@ -365,6 +377,7 @@ class Judge {
                                  {"samples", samples},
                                  {"seconds", asked.at("seconds")},
                                  {"turns", asked.value("turns", 1)},
+                                 {"others_follow", asked.contains("turns")},
                                  {"single", single.contains(metric)}},
                                 left));
       timed_answers_[info.module.string() + "\n" + id].check(settings_, laboratory(op, c), op, c, trial, left, metric,

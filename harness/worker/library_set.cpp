@@ -1,8 +1,11 @@
 #include "worker/library_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
+#include "check/hash.h"
 #include "core/error.h"
 #include "load/elf.h"
 
@@ -137,6 +140,14 @@ std::string environment_refused(const LibrarySet& set, const std::map<std::strin
     if (shown->second != value) return asked + ", and " + key + " is " + shown->second + ", not " + value;
   }
   return {};
+}
+
+std::string identity_of(const LibrarySet& set) {
+  std::string builds;
+  for (const LibrarySet::File& file : set.files) builds += file.build_id + "\n";
+  std::string identity = fmt::format("{}-{:016x}", set.library, xxh64_of(builds.data(), builds.size()));
+  for (const auto& [unused, value] : set.environment) identity += "-" + value;
+  return identity;
 }
 
 json to_json(const LibrarySet& set) {

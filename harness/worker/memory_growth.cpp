@@ -20,9 +20,16 @@ constexpr int64_t kDeviceSlack = 16 << 20;
 }  // namespace
 
 void Gauge::add(int64_t now) {
-  ++launches_;
-  if (now > last_) ++growing_;
+  grew_.push_back(now > last_);
   last_ = now;
+}
+
+bool Gauge::grows_steadily() const {
+  constexpr std::ptrdiff_t kOften = 3;
+  const auto middle = grew_.begin() + static_cast<std::ptrdiff_t>(grew_.size() / 2);
+  const std::ptrdiff_t early = std::count(grew_.begin(), middle, true), late = std::count(middle, grew_.end(), true);
+  const bool at_most = 2 * (early + late) > static_cast<std::ptrdiff_t>(grew_.size());
+  return grown() > 0 && (at_most || (early >= kOften && late >= kOften));
 }
 
 MemoryGrowth::MemoryGrowth(pid_t worker)

@@ -17,12 +17,13 @@ class Gauge {
   explicit Gauge(int64_t before = 0) : before_(before), last_(before) {}
   void add(int64_t now);
   int64_t grown() const { return last_ - before_; }
-  // It is more than before, and became more at most of the launches: what grows by steps, or once, is no leak.
-  bool grows_steadily() const { return grown() > 0 && growing_ > launches_ / 2; }
+  // It is more than before, and became more at most of the launches, or at three and more of either half of them: what
+  // grows once, or by a few steps, is no leak.
+  bool grows_steadily() const;
 
  private:
   int64_t before_, last_;
-  int64_t launches_ = 0, growing_ = 0;
+  std::vector<bool> grew_;  // at each launch
 };
 
 class MemoryGrowth {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/sampler.h"
@@ -17,7 +18,6 @@
 namespace assay {
 namespace {
 
-// In the order of their numbers, which is that in which they were started until numbers are used anew.
 std::vector<pid_t> other_threads() {
   std::vector<pid_t> threads;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -26,7 +26,6 @@ std::vector<pid_t> other_threads() {
     std::from_chars(name.data(), name.data() + name.size(), thread);
     if (thread != ::gettid()) threads.push_back(thread);
   }
-  std::sort(threads.begin(), threads.end());
   return threads;
 }
 
@@ -39,43 +38,43 @@ bool is_busy(pid_t thread) {
   return name_end != std::string::npos && stat.compare(name_end, 3, ") R") == 0;
 }
 
-cpu_set_t only(int processor) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(processor, &set);
-  return set;
-}
-
 }  // namespace
 
-void place_own_threads() {
+void OwnThreads::place() {
   cpu_set_t all;
   if (::sched_getaffinity(0, sizeof all, &all) != 0) return;  // more processors than a cpu_set_t holds
-  std::vector<int> processors;
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(i, &all)) processors.push_back(i);
-  }
-  if (processors.size() < 2) return;
-  const cpu_set_t first = only(processors.front());
-  (void)::sched_setaffinity(0, sizeof first, &first);
+  if (CPU_COUNT(&all) < 2) return;
+  int first = 0;
+  while (!CPU_ISSET(first, &all)) ++first;
+  cpu_set_t begin, others = all;
+  CPU_ZERO(&begin);
+  CPU_SET(first, &begin);
+  CPU_CLR(first, &others);
+  (void)::sched_setaffinity(0, sizeof begin, &begin);
   (void)::sched_setaffinity(0, sizeof all, &all);
-  size_t index = 0;
+  std::set<pid_t> alive;
   for (const pid_t thread : other_threads()) {
-    const cpu_set_t own = only(processors[1 + index++ % (processors.size() - 1)]);
+    alive.insert(thread);
     cpu_set_t may;
-    if (::sched_getaffinity(thread, sizeof may, &may) != 0 || !CPU_EQUAL(&may, &all)) continue;
-    (void)::sched_setaffinity(thread, sizeof own, &own);  // one that has ended meanwhile is none
+    if (seen_.contains(thread) || ::sched_getaffinity(thread, sizeof may, &may) != 0) continue;
+    const bool is_heir = CPU_EQUAL(&may, &others) && !seen_.empty();
+    const cpu_set_t& wanted = is_heir ? all : others;
+    // One that has ended meanwhile is none.
+    if (is_heir || CPU_EQUAL(&may, &all)) (void)::sched_setaffinity(thread, sizeof wanted, &wanted);
   }
+  seen_ = std::move(alive);
 }
 
-void wait_for_own_threads() {
-  constexpr int64_t kGiveUpNs = 100'000'000;
+bool OwnThreads::wait_until_at_rest() const {
+  constexpr int64_t kGiveUpNs = 1'000'000'000;
   constexpr timespec kPause{0, 100'000};
-  const auto any_is_busy = [] {
+  const int64_t begin = now_ns();
+  while (true) {
     const std::vector<pid_t> threads = other_threads();
-    return std::any_of(threads.begin(), threads.end(), is_busy);
-  };
-  for (const int64_t begin = now_ns(); any_is_busy() && now_ns() - begin < kGiveUpNs;) ::nanosleep(&kPause, nullptr);
+    if (std::none_of(threads.begin(), threads.end(), is_busy)) return true;
+    if (now_ns() - begin > kGiveUpNs) return false;
+    ::nanosleep(&kPause, nullptr);
+  }
 }
 
 }  // namespace assay

@@ -2,17 +2,27 @@
 // kernel is timed, and when they are at rest.
 #pragma once
 
+#include <sys/types.h>
+
+#include <set>
+
 namespace assay {
 
-// Puts each on one of the caller's processors, in turn and from the second one on, in the order in which they were
-// started: those of one pool on processors of their own as far as there are. The caller goes to the first, and may
-// leave it: what it starts later inherits all its processors, not that one. Where the scheduler is left to it, a pool's
-// thread that has slept wakes up beside the one that it works with, and both share a processor for milliseconds.
-// Leaves alone what may not run on all of the caller's processors: a thread that was placed before, or placed itself.
-void place_own_threads();
+class OwnThreads {
+ public:
+  // Has every thread keep off the first of the caller's processors, and the caller begin there. Left to the scheduler a
+  // pool's thread that has slept wakes up beside the one that it works with, and both share a processor for
+  // milliseconds. The caller may leave: what it starts later inherits all its processors, not that one. What a thread
+  // that was placed has started since inherited less, and gets all; what such a thread starts anew in each launch is
+  // not seen. A thread that keeps to some processors by itself is left there, unless they are what one inherits.
+  void place();
 
-// A pool's threads look for more work for milliseconds after a launch has returned, and would take a processor from the
-// process whose turn is next. Returns once they are at rest, or after 100 ms.
-void wait_for_own_threads();
+  // A pool's threads look for more work for milliseconds after a launch has returned, and would take a processor from
+  // the process whose turn is next. Waits until they are at rest; false: they still computed after a second.
+  bool wait_until_at_rest() const;
+
+ private:
+  std::set<pid_t> seen_;
+};
 
 }  // namespace assay

@@ -217,18 +217,22 @@ size_t Steps::output_position(const std::string& tensor) const {
   throw Error(std::string(op_.name()) + ": '" + tensor + "' is no output");
 }
 
+CheckResult lost_at_launch(const ProcessLost& lost, const std::string& detail) {
+  CheckResult result = check_result("launch", Outcome::fail, detail);
+  if (lost.loss == Loss::device && lost.fault.value("access", false)) result.verdict = Verdict::memory;
+  if (lost.loss == Loss::timeout) result.verdict = Verdict::timeout;
+  if (lost.loss == Loss::memory) result.verdict = Verdict::memory;
+  return result;
+}
+
 void Steps::lose(const ProcessLost& lost) {
   killed_from_outside_ = lost.loss == Loss::signal && lost.code == SIGKILL;
-  CheckResult result = check_result("launch", Outcome::fail,
-                                    std::string("the worker ") + lost.what() + " after " + std::to_string(launches_) +
-                                        " good launches" + in_circumstances());
+  CheckResult result = lost_at_launch(lost, std::string("the worker ") + lost.what() + " after " +
+                                                std::to_string(launches_) + " good launches" + in_circumstances());
   if (const std::string stepped = where_it_stepped(lost.fault); !stepped.empty()) {
     result.detail += ": " + stepped;
     result.verdict = Verdict::memory;
   }
-  if (lost.loss == Loss::device && lost.fault.value("access", false)) result.verdict = Verdict::memory;
-  if (lost.loss == Loss::timeout) result.verdict = Verdict::timeout;
-  if (lost.loss == Loss::memory) result.verdict = Verdict::memory;
   sheet_.set(std::move(result));
 }
 

@@ -32,6 +32,9 @@ class Series {
   Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(100);
 };
 
+// The check "launch" of a kernel with which its worker was lost, where nothing says which bytes it touched.
+CheckResult lost_at_launch(const ProcessLost& lost, const std::string& detail);
+
 // The members from `contract_` on are known once a trial was planned.
 class Steps {
  public:

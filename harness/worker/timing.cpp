@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "core/error.h"
 #include "measure/sampler_cuda.h"
 #include "measure/summary.h"
 #include "measure/transfer_cuda.h"
-#include "worker/own_threads.h"
 
 namespace assay {
 
@@ -117,14 +117,14 @@ json time_on_stream(const json& message, WorkerDevice& device, const Buffers& bu
 }  // namespace
 #endif
 
-json time_launches(const json& message, WorkerDevice& device, const Buffers& buffers,
+json time_launches(const json& message, WorkerDevice& device, OwnThreads& threads, const Buffers& buffers,
                    const std::function<void()>& launch) {
   const std::string metric = message.at("metric");
   const auto launch_and_wait = [&] {
     launch();
     device.wait();
   };
-  if (device.stream() == nullptr) place_own_threads();
+  if (device.stream() == nullptr) threads.place();
   json metrics = json::object();
   if (metric == "first_call") {
     SampleSet first;
@@ -142,7 +142,9 @@ json time_launches(const json& message, WorkerDevice& device, const Buffers& buf
     metrics[metric] =
         sample_set_to_json(sample(options_for(message), launch_and_wait, before_each, keep_on_host(buffers.armed)));
   }
-  if (device.stream() == nullptr) wait_for_own_threads();
+  if (device.stream() == nullptr && !threads.wait_until_at_rest() && message.at("others_follow")) {
+    throw Error("its threads still compute a second after its last launch, and would while others are timed");
+  }
   return metrics;
 }
 

@@ -10,6 +10,7 @@
 #include "device/worker_device.h"
 #include "measure/flush.h"
 #include "measure/sampler.h"
+#include "worker/own_threads.h"
 
 namespace assay {
 
@@ -22,12 +23,14 @@ struct Buffers {
 
 // `message` carries "metric" (first_call, warm, cold, or, where launches are queued, around: those of what a caller
 // pays), "samples" (wanted at most), "seconds" (budget), "turns" (that share samples, seconds and warm-up: this is one
-// of them), "single" (whether each sample is of one launch, however short) and "label". The answer holds one object a
+// of them), "single" (whether each sample is of one launch, however short), "others_follow" (whether another process is
+// timed next) and "label". The answer holds one object a
 // metric, as sample_set_to_json writes it. The last launch, which is not timed unless it is the only one, finds `armed`
 // as it was before the first, so that one that skips its work leaves no right answer. `launch` need not wait for what
-// it queues. Returns once the other threads of a process that launches on the CPU are at rest, or after 100 ms.
-nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, const Buffers& buffers,
-                             const std::function<void()>& launch);
+// it queues. Where launches are on the CPU, `threads` are this process's others: placed first, and waited for in the
+// end. Throws Error where they do not rest and others follow.
+nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, OwnThreads& threads,
+                             const Buffers& buffers, const std::function<void()>& launch);
 
 nlohmann::json sample_set_to_json(const SampleSet& samples);
 SampleSet sample_set_from_json(const nlohmann::json& value);

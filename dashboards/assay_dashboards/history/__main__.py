@@ -19,6 +19,11 @@ def _arguments(arguments):
     commands = parser.add_subparsers(dest="command", required=True)
     added = commands.add_parser("import", help="the latencies of these runs")
     added.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="folder of a run")
+    added.add_argument(
+        "--reference",
+        action="store_true",
+        help="the base of their latency gates is a pinned build: what is kept is relative to it",
+    )
     shown = commands.add_parser("show", help="what changed: a table, and a page")
     shown.add_argument("--kernel", default="*", metavar="GLOB", help="op/kernel or a whole id, such as 'gemm/*'")
     shown.add_argument("--out", type=Path, metavar="DIR", help="where the page goes (default: runs/history)")
@@ -35,7 +40,9 @@ def _complain(line):
 
 
 def _import(options, database):
-    count = import_runs(database, options.runs, lambda line: print(line, flush=True), _complain)
+    count = import_runs(
+        database, options.runs, options.reference, lambda line: print(line, flush=True), _complain
+    )
     if count:
         raise InputError(f"{count} of {len(options.runs)} runs could not be read; the others are in {database.name}")
 

@@ -20,15 +20,18 @@ from .runs import RunPoints, identity_of, read_points
 _AT_ONCE = 500  # keys that one query asks for
 
 
-def import_runs(database: Database, folders: list[Path], tell: Callable, complain: Callable) -> int:
-    """Imports those that the history has not, or has in an earlier state. Calls tell(line) for each, or
+def import_runs(
+    database: Database, folders: list[Path], reference: bool, tell: Callable, complain: Callable
+) -> int:
+    """Imports those that the history has not, or has in an earlier state; with `reference` relative to the base of
+    their latency gates, a pinned build. Calls tell(line) for each, or
     complain(line) for one that cannot be read, and returns how many those were. Raises InputError when the database
     cannot be used; what was imported before that stays."""
     with database.writing() as connection:
         known = dict(connection.execute(select(run.c.identity, run.c.content)).all())
     ids = {series: {}, epoch: {}}
     refused = 0
-    for folder, outcome in _read(folders, known):
+    for folder, outcome in _read(folders, reference, known):
         if isinstance(outcome, InputError):
             refused += 1
             complain(str(outcome))
@@ -37,13 +40,14 @@ def import_runs(database: Database, folders: list[Path], tell: Callable, complai
     return refused
 
 
-def _read(folders, known) -> Iterator[tuple[Path, RunPoints | InputError | None]]:
+def _read(folders, reference, known) -> Iterator[tuple[Path, RunPoints | InputError | None]]:
     """Each folder, in order, with its points, or why they cannot be read, or None where the history has them."""
     workers = min(len(folders), os.cpu_count() or 1)
     with _readers(workers) as readers:
         waiting = deque()
         for folder in folders:
-            waiting.append((folder, None if _is_known(folder, known) else readers.submit(_points_of, folder)))
+            is_known = _is_known(folder, reference, known)
+            waiting.append((folder, None if is_known else readers.submit(_points_of, folder, reference)))
             if len(waiting) > 2 * workers:  # no further ahead than that, for the memory's sake
                 yield _first_of(waiting)
         while waiting:
@@ -65,17 +69,17 @@ def _end_with(parent):
         os._exit(1)
 
 
-def _is_known(folder, known):
+def _is_known(folder, reference, known):
     try:
-        identity, _, content, *_ = identity_of(folder)
+        identity, _, content, *_ = identity_of(folder, reference)
     except InputError:
         return False  # its reader says why
     return known.get(identity) == content
 
 
-def _points_of(folder):
+def _points_of(folder, reference):
     try:
-        return read_points(folder)
+        return read_points(folder, reference)
     except InputError as error:
         return error
 

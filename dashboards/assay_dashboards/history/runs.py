@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from ..fields import bytes_of
+from ..latency import COMPARISON_FILE, read_comparison
 from ..load import read_records, read_run
 from ..plain import InputError
 
@@ -63,7 +64,7 @@ class RunPoints:
     points: list = field(default_factory=list)  # {column: value}, series and epoch as keys
 
 
-def identity_of(folder: Path) -> tuple[str, str, str, bytes, bytes]:
+def identity_of(folder: Path, reference: bool) -> tuple[str, str, str, bytes, bytes]:
     """(identity, the one of schema 1, content, run.json, records.jsonl): what is needed to know whether the run is in
     the history as it is now. A run only ever grows, so that its beginning, its machine and its first record tell it
     from another one that was asked the same, elsewhere, in the same second. Raises InputError."""
@@ -74,24 +75,27 @@ def identity_of(folder: Path) -> tuple[str, str, str, bytes, bytes]:
     identity = hashlib.sha256(b"\n".join([*told, first])).hexdigest()
     beginning = b"".join(fact for fact in told if fact.startswith(b'"started"'))
     former = hashlib.sha256(beginning + b"\n" + first).hexdigest()
-    content = hashlib.sha256(hashlib.sha256(run).digest() + hashlib.sha256(whole).digest()).hexdigest()
+    comparison = folder / COMPARISON_FILE
+    parts = [run, whole, *([bytes_of(comparison)] if reference and comparison.exists() else [])]
+    content = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
     return identity, former, content, run, records
 
 
-def read_points(folder: Path) -> RunPoints:
-    """Raises InputError."""
-    identity, former, content, run_json, records_jsonl = identity_of(folder)
+def read_points(folder: Path, reference: bool) -> RunPoints:
+    """With `reference` relative to the base of the run's latency gate, where it has one. Raises InputError."""
+    identity, former, content, run_json, records_jsonl = identity_of(folder, reference)
     run = read_run(folder, run_json)
     records, _ = read_records(folder, records_jsonl, run, _KEYS)
     begun, tier, commit = _started(folder, run), run["asked"]["tier"], run["commit"]
     found = RunPoints(identity, former, content, len(records), begun, tier, commit)
+    base, slower = _against_base(folder) if reference else ({}, {})
     epochs, devices = {}, {}
     for place, record in enumerate(records, 1):
         if not record["latency"]:
             continue
         target, kernel = record["target"], (record["op"], record["kernel"])
         if kernel not in epochs:
-            facts = json.dumps(_facts_of(run, target, kernel), sort_keys=True)
+            facts = json.dumps(_facts_of(run, target, kernel) | base, sort_keys=True)
             epochs[kernel] = _key_of(facts)
             found.epochs[epochs[kernel]] = {"facts": facts}
         if target not in devices:
@@ -101,6 +105,7 @@ def read_points(folder: Path) -> RunPoints:
             if latency["metric"] in metrics:
                 raise InputError(f"{folder / 'records.jsonl'}:{place}: latency: metric '{latency['metric']}' twice")
             metrics.add(latency["metric"])
+            case = f"{record['kernel_id']} {latency['metric']}"
             series = {"kernel_id": record["kernel_id"], "metric": latency["metric"], "target": target}
             series |= devices[target]
             key = _key_of(*series.values())
@@ -110,7 +115,7 @@ def read_points(folder: Path) -> RunPoints:
                     "series": key,
                     "epoch": epochs[kernel],
                     **{column: _finite(latency[column]) for column in ("p50_us", "p90_us", "p99_us", "tail_mass")},
-                    "reference_us": None,  # no run has a reference build beside it yet
+                    "reference_us": _finite(latency["p50_us"] / slower[case]) if case in slower else None,
                     "verdict": record["verdict"],
                     "module_hash": record["module_hash"],
                 }
@@ -118,6 +123,19 @@ def read_points(folder: Path) -> RunPoints:
     if len({point["series"] for point in found.points}) < len(found.points):
         raise InputError(f"{folder / 'records.jsonl'}: two cases look the same once what cannot be seen is shown")
     return found
+
+
+def _against_base(folder):
+    """The build that was the base of the run's latency gate, as a fact, and how many times as long as in it a case
+    took (case and metric -> ratio), which cancels what the machine did to both. Nothing where there was none. Raises
+    InputError."""
+    comparison, _ = read_comparison(folder, "gate")
+    if comparison is None:
+        return {}, {}
+    medians = {case.id: case.pairs["p50"] for case in comparison.cases}
+    read = {case: pair["estimate"] for case, pair in medians.items() if pair["blocks"] and pair["estimate"] is not None}
+    slower = {case: math.exp(estimate) for case, estimate in read.items()}
+    return ({"reference": comparison.told["base"]} if slower else {}), slower
 
 
 def _key_of(*texts):

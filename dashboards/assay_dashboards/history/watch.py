@@ -102,32 +102,45 @@ def watch(history: History):
     changes = {}
     for one in history.series:
         one.breaks = (np.flatnonzero(np.diff(one.epochs) | np.diff(one.cancelled)) + 1).tolist()
-        parts = [(max(a, b - edivisive.LONGEST), b) for a, b in pairwise([0, *one.breaks, len(one.values)])]
-        parts = [(a, b) for a, b in parts if b - a >= edivisive.SHORTEST]
+        kinds = _kinds(one)
+        parts = [places[-edivisive.LONGEST :] for places in kinds if len(places) >= edivisive.SHORTEST]
         if UNKNOWN in (one.device, one.unit.partition(";")[0]):
             one.state = "device unknown"  # it may be several, which are never compared
         elif not parts:
             one.state = "too short"
         else:
             one.state = "no candidate"
-            tested = [edivisive.changes(np.log(one.values[a:b]), int(one.key, 16)) for a, b in parts]
+            tested = [edivisive.changes(np.log(one.values[places]), int(one.key, 16)) for places in parts]
             one.p = min(1.0, len(parts) * min(p for p, _ in tested))
-            changes[one.id] = [(a, b, len(parts), found) for (a, b), (_, found) in zip(parts, tested, strict=True)]
+            changes[one.id] = [(places, len(parts), found) for places, (_, found) in zip(parts, tested, strict=True)]
     watched = [one for one in history.series if one.id in changes]
     history.level = edivisive.benjamini_hochberg(np.array([one.p for one in watched]), RATE)
     for one in watched:
-        for start, stop, parts, found in changes[one.id]:
-            told = [(start + change.position, parts * change.p) for change in found]
-            one.candidates += _candidates(one, start, stop, [change for change in told if change[1] <= history.level])
+        for places, parts, found in changes[one.id]:
+            told = [(change.position, parts * change.p) for change in found]
+            one.candidates += _candidates(one, places, [change for change in told if change[1] <= history.level])
         if one.candidates:
+            one.candidates.sort(key=lambda candidate: candidate.position)
             one.state = "candidate"
-        elif len(one.values) - max(one.breaks, default=0) < edivisive.SHORTEST:
+        elif len(next(places for places in _kinds(one) if places[-1] == len(one.values) - 1)) < edivisive.SHORTEST:
             one.state, one.p = "too short", None  # what is measured now: nobody looks at it yet
 
 
-def _candidates(one, start, stop, told):
-    """Those large enough to matter, of (position, p) in a part of the series."""
-    ends = [start, *(position for position, _ in told), stop]
-    medians = [float(np.median(one.values[a:b])) for a, b in pairwise(ends)]
-    found = [Candidate(*change, before, after) for change, (before, after) in zip(told, pairwise(medians), strict=True)]
+def _kinds(one):
+    """Places of the points that may be compared, in the order of time: those of one epoch, whatever was measured
+    between them, for nights may take turns on two machines."""
+    kinds = {}
+    for place, kind in enumerate(zip(one.epochs.tolist(), one.cancelled.tolist(), strict=True)):
+        kinds.setdefault(kind, []).append(place)
+    return [np.array(places) for places in kinds.values()]
+
+
+def _candidates(one, places, told):
+    """Those large enough to matter, of (position, p) in the part of the series that lies at these places."""
+    ends = [0, *(position for position, _ in told), len(places)]
+    medians = [float(np.median(one.values[places[a:b]])) for a, b in pairwise(ends)]
+    found = [
+        Candidate(int(places[position]), p, before, after)
+        for (position, p), (before, after) in zip(told, pairwise(medians), strict=True)
+    ]
     return [candidate for candidate in found if abs(candidate.relative) >= SMALLEST]

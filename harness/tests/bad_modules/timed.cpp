@@ -1,6 +1,7 @@
 // Right where it is judged. Where it is timed, which its environment tells, each of these is something else:
 // timed_idle does nothing (wrong), timed_once works at the first launch alone (wrong), timed_negates gives other bytes
-// (nondeterministic), timed_stray writes beyond the output (memory).
+// (nondeterministic), timed_stray writes beyond the output (memory), timed_dies and timed_refuses end (crashed).
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 
@@ -13,6 +14,12 @@ const char* launch(const assay::Call& c) {
   ++launches;
   if (!is_timed || WORKS) bad::reduce(c);
   if (!is_timed) return nullptr;
+#ifdef DIES
+  raise(SIGSEGV);
+#endif
+#ifdef REFUSES
+  return "not when somebody looks at the clock";
+#endif
 #ifdef NEGATES
   bad::negate_first_zero(c);
 #endif
