@@ -120,7 +120,7 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   for (const std::string& missing : missing_checks(setting.policy)) add({{"removed", missing}});
   const Approvals approvals = [&](const Record& record) { return goldens.approval_of(record); };
-  add(judged_nothing(records, is_whole_tree(options)));
+  add(judged_nothing(records, is_whole_tree(options), setting.policy.not_everywhere));
   add(no_longer_judged(records, approvals));
   add(no_longer_compared(records, approvals));
   add(other_libraries(records, goldens.approved_with()));

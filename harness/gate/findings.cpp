@@ -322,9 +322,11 @@ std::vector<Finding> expired_known_issues(const Policy& policy, Date today) {
   return findings;
 }
 
-std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool each) {
+std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool each,
+                                    const std::vector<NotEverywhere>& expected) {
   struct Count {
     int64_t cases = 0, refused = 0, not_available = 0;
+    std::string lack{};
   };
   std::map<std::pair<std::string, std::string>, Count> kernels;  // by op and name
   std::set<std::string> judged_ops;
@@ -336,15 +338,22 @@ std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool eac
       continue;
     }
     ++count.refused;
-    if (record.reason.starts_with(kNotAvailable)) ++count.not_available;
+    if (!record.reason.starts_with(kNotAvailable)) continue;
+    ++count.not_available;
+    count.lack = record.reason;
   }
   std::vector<Finding> findings;
   if (!each && !judged_ops.empty()) return findings;
   for (const auto& [kernel, count] : kernels) {
-    const auto& [op, name] = kernel;
-    if (count.refused != count.cases || (judged_ops.contains(op) && count.not_available == count.cases)) continue;
-    findings.push_back({"coverage", op + "/" + name + ": all " + std::to_string(count.cases) +
-                                        " cases are unsupported; nothing was judged"});
+    const std::string& op = kernel.first;
+    const std::string name = op + "/" + kernel.second;
+    const bool is_expected = std::ranges::any_of(
+        expected, [&](const NotEverywhere& one) { return glob_matches(one.kernel, name); });
+    const bool is_lack = is_expected && judged_ops.contains(op) && count.not_available == count.cases;
+    if (count.refused != count.cases || is_lack) continue;
+    findings.push_back({"coverage", name + ": all " + std::to_string(count.cases) +
+                                        " cases are unsupported; nothing was judged" + (count.lack.empty() ? "" : ": ") +
+                                        count.lack});
   }
   return findings;
 }

@@ -104,6 +104,11 @@ NoKernel read_no_kernel(TomlTable table) {
   return none;
 }
 
+NotEverywhere read_not_everywhere(TomlTable table) {
+  table.allow({"kernel", "reason"});
+  return {table.text("kernel"), table.text("reason")};
+}
+
 // Of a version, or of its first numbers.
 bool is_version(const std::string& version, const std::string& asked) {
   return version == asked || version.starts_with(asked + ".");
@@ -133,7 +138,7 @@ Policy read_policy(const std::filesystem::path& folder) {
   TomlTable root(file.string(), "", parsed);
   Policy policy;
   policy.folder = folder;
-  root.allow({"checks", "tiers", "limits", "latency", "canary", "known_issue", "lighter", "no_kernel"});
+  root.allow({"checks", "tiers", "limits", "latency", "canary", "known_issue", "lighter", "no_kernel", "not_everywhere"});
   policy.checks = root.words("checks");
   TomlTable tiers = root.table("tiers");
   std::vector<std::string> tier_names;
@@ -149,6 +154,7 @@ Policy read_policy(const std::filesystem::path& folder) {
   if (root.has("canary")) policy.canary = read_canary_policy(root.table("canary"));
   for (TomlTable& issue : root.tables("known_issue")) policy.known_issues.push_back(read_known_issue(issue));
   for (TomlTable& entry : root.tables("no_kernel")) policy.no_kernel.push_back(read_no_kernel(entry));
+  for (TomlTable& entry : root.tables("not_everywhere")) policy.not_everywhere.push_back(read_not_everywhere(entry));
   for (TomlTable& entry : root.tables("lighter")) {
     const Lighter lighter = read_lighter(entry);
     for (const Lighter& earlier : policy.lighter) {

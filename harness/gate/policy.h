@@ -72,6 +72,12 @@ struct NoKernel {
   std::string reason;
 };
 
+// Kernels that some machines cannot run.
+struct NotEverywhere {
+  std::string kernel;  // glob over op/kernel
+  std::string reason;
+};
+
 struct Policy {
   std::filesystem::path folder;     // it was read from
   std::vector<std::string> checks;  // that every record must hold
@@ -82,6 +88,7 @@ struct Policy {
   std::vector<KnownIssue> known_issues;
   std::vector<Lighter> lighter;
   std::vector<NoKernel> no_kernel;
+  std::vector<NotEverywhere> not_everywhere;
   std::optional<LatencyPolicy> latency;  // none: the policy is older than that gate, which then cannot be asked
   std::optional<CanaryPolicy> canary;    // likewise
 };

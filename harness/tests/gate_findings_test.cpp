@@ -55,11 +55,11 @@ TEST(Findings, KernelsThatRefusedEverything) {
   records[0].kernel = records[1].kernel = "simd";
   records[2].kernel = "other";
   records[0].verdict = records[2].verdict = Verdict::unsupported;
-  ASSERT_EQ(judged_nothing(records, true).size(), 1u);
-  EXPECT_THAT(judged_nothing(records, true)[0].text, HasSubstr("gemm/other: all 1 cases"));
-  EXPECT_THAT(judged_nothing(records, false), IsEmpty());
+  ASSERT_EQ(judged_nothing(records, true, {}).size(), 1u);
+  EXPECT_THAT(judged_nothing(records, true, {})[0].text, HasSubstr("gemm/other: all 1 cases"));
+  EXPECT_THAT(judged_nothing(records, false, {}), IsEmpty());
   records[1].verdict = Verdict::unsupported;
-  EXPECT_EQ(judged_nothing(records, false).size(), 2u);
+  EXPECT_EQ(judged_nothing(records, false, {}).size(), 2u);
 }
 
 // gemm/simd is judged; gemm/other refuses its two cases for `reason`.
@@ -76,16 +76,22 @@ std::vector<Record> refused_beside_a_judged_one(const std::string& reason) {
   return records;
 }
 
-TEST(Findings, AKernelThatThisMachineCannotRunIsOneOnlyWhereNothingElseOfItsOpIsJudged) {
+TEST(Findings, AKernelThatThisMachineCannotRunIsNoneOnlyWhereThatIsExpectedBesideAJudgedOne) {
+  const std::vector<NotEverywhere> expected{{"*/other", "needs AVX512-FP16"}};
   std::vector<Record> records = refused_beside_a_judged_one("not available on this machine: needs AVX512-FP16");
-  EXPECT_THAT(judged_nothing(records, true), IsEmpty());
-  EXPECT_EQ(judged_nothing({records[1], records[2]}, true).size(), 1u);
-  EXPECT_EQ(judged_nothing({records[1], records[2]}, false).size(), 1u);
+  EXPECT_THAT(judged_nothing(records, true, expected), IsEmpty());
+  const auto unexpected = judged_nothing(records, true, {{"*/simd", "another"}});
+  ASSERT_EQ(unexpected.size(), 1u) << "its create() may just fail";
+  EXPECT_EQ(unexpected[0].text,
+            "gemm/other: all 2 cases are unsupported; nothing was judged: not available on this machine: needs "
+            "AVX512-FP16");
+  EXPECT_EQ(judged_nothing({records[1], records[2]}, true, expected).size(), 1u);
+  EXPECT_EQ(judged_nothing({records[1], records[2]}, false, expected).size(), 1u);
   records[0].op = "softmax";
-  EXPECT_EQ(judged_nothing(records, true).size(), 1u) << "another op's";
+  EXPECT_EQ(judged_nothing(records, true, expected).size(), 1u) << "another op's";
   records[0].op = "gemm";
   records[2].reason = "odd m";  // it could run, and chose not to
-  EXPECT_EQ(judged_nothing(records, true).size(), 1u);
+  EXPECT_EQ(judged_nothing(records, true, expected).size(), 1u);
 }
 
 // What is approved: these cases, and without `new_library`.

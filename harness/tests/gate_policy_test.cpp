@@ -103,6 +103,9 @@ expires = 2026-02-01
 op = "blas_*"
 target = "cuda"
 reason = "of CPUs"
+[[not_everywhere]]
+kernel = "*/f16"
+reason = "few have it"
 [[lighter]]
 kernel = "softmax/slow*"
 tier = "ci"
@@ -143,6 +146,9 @@ TEST_F(Files, PolicyReads) {
   EXPECT_EQ(policy.no_kernel[0].op, "blas_*");
   EXPECT_EQ(policy.no_kernel[0].target, "cuda");
   EXPECT_EQ(policy.no_kernel[0].reason, "of CPUs");
+  ASSERT_EQ(policy.not_everywhere.size(), 1u);
+  EXPECT_EQ(policy.not_everywhere[0].kernel, "*/f16");
+  EXPECT_EQ(policy.not_everywhere[0].reason, "few have it");
   ASSERT_EQ(policy.lighter.size(), 1u);
   EXPECT_EQ(policy.lighter[0].kernel, "softmax/slow*");
   EXPECT_EQ(policy.lighter[0].tier, Tier::ci);
