@@ -28,7 +28,7 @@ Arm arm_of(const std::string& name, const std::filesystem::path& modules);
 struct Pair {
   KernelInfo base, change;
   // Why there is nothing to measure: the modules are the same, byte for byte, in all that is loaded of them, need the
-  // same libraries, and read nothing else by themselves. Empty: measure it.
+  // same libraries, from nowhere that differs, and read nothing else by themselves. Empty: measure it.
   std::string unchanged;
 };
 struct Pairs {

@@ -58,6 +58,30 @@ TEST(Arms, AModuleThatReadsAtRunTimeIsMeasuredThoughItsBytesAreTheSame) {
   EXPECT_EQ(pair_up({kernel("k", kReads)}, {kernel("k", kReads)}, "cpu").both.at("gemm/k").unchanged, "");
 }
 
+TEST(Arms, AModuleThatTakesLibrariesFromBesideItselfIsNeverUnchangedElsewhere) {
+  Scratch scratch;
+  write_text(scratch.path / "k.c", "int f(int n) { return n + 1; }\n");
+  const auto unchanged = [&](const std::string& runpath) {
+    const fs::path base = scratch.path / "base", change = scratch.path / "change";
+    for (const fs::path& arm : {base, change}) {
+      fs::create_directories(arm);
+      const ProgramEnd end = run_program({"cc", "-fPIC", "-shared", "-Wl,-rpath," + runpath, "-o",
+                                          (arm / "k.so").string(), (scratch.path / "k.c").string()});
+      EXPECT_EQ(end.status, 0) << end.output;
+    }
+    const auto between = [](const fs::path& one, const fs::path& other) {
+      return !pair_up({kernel("k", one / "k.so")}, {kernel("k", other / "k.so")}, "cpu")
+                  .both.at("gemm/k")
+                  .unchanged.empty();
+    };
+    EXPECT_TRUE(between(base, base)) << runpath;
+    return between(base, change);
+  };
+  EXPECT_TRUE(unchanged("/usr/lib/own"));
+  EXPECT_FALSE(unchanged("$ORIGIN/lib"));
+  EXPECT_FALSE(unchanged("${ORIGIN}"));
+}
+
 TEST(Arms, AFileThatIsNoModuleIsNeverUnchanged) {
   Scratch scratch;
   write_text(scratch.path / "no.so", "no ELF");
