@@ -40,9 +40,10 @@ void require_own_choice(const Options& options, const LibraryRecipe& recipe) {
   for (const std::string& variable : variables) {
     const char* value = std::getenv(variable.c_str());
     if (value == nullptr || *value == '\0') continue;
-    throw UsageError(fmt::format("canary {}: {}={} in the environment chooses for the library; unset it, or ask with "
-                                 "--coretype",
-                                 options.library, variable, value));
+    throw UsageError(
+        fmt::format("canary {}: {}={} in the environment chooses for the library; unset it, or ask with "
+                    "--coretype",
+                    options.library, variable, value));
   }
 }
 

@@ -123,7 +123,7 @@ std::vector<Finding> findings_of(const Setting& setting, const Goldens& goldens,
   add(judged_nothing(records, is_whole_tree(options), setting.policy.not_everywhere));
   add(no_longer_judged(records, approvals));
   add(no_longer_compared(records, approvals));
-  add(other_libraries(records, goldens.approved_with()));
+  if (setting.library_set.library.empty()) add(other_libraries(records, goldens.approved_with()));
   if (options.shard.count == 1 && options.fuzz.empty()) {
     add(ops_left_out(setting.plan, options.device, setting.policy.no_kernel));
   }

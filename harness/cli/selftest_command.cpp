@@ -149,9 +149,6 @@ Errand errand_of(const Options& options, Tier tier, const std::string& module, c
   return errand;
 }
 
-// A gate would not have let it pass.
-bool is_alarm(const Record& record) { return exit_code_of(record.verdict) != 0; }
-
 // A witness that is too large, say: nothing is known of the kernel.
 bool is_beyond_this_machine(const Record& record) { return record.verdict == Verdict::error; }
 
@@ -295,7 +292,7 @@ class Trials {
     found_.environment = run.environment;
     found_.libraries.merge(builds_of(run));
     for (const Record& record : records_[name]) {
-      if (is_alarm(record) && !is_beyond_this_machine(record)) {
+      if (is_alarm(record.verdict) && !is_beyond_this_machine(record)) {
         found_.bad_controls.push_back(record.kernel_id + ": " + record.reason);
       }
     }
@@ -332,10 +329,9 @@ void judge_innocents(const Options& options, Errands& errands, SelftestResult& f
     if (!problems.empty()) throw Error(errand.name + ": " + problems.begin()->second);
     const std::vector<Record> records = read_records(errands.folder(errand.name));
     for (const Record& record : records) {
-      // What is excused cannot alarm.
-      if (record.verdict == Verdict::unsupported || record.verdict == Verdict::known) continue;
+      if (!may_alarm(record.verdict)) continue;
       ++found.innocent;
-      if (is_alarm(record)) {
+      if (is_alarm(record.verdict)) {
         found.alarms.push_back(record.kernel_id + ": " + std::string(word_of(record.verdict)) + ", " + record.reason);
       }
       if (round > 0) continue;

@@ -160,8 +160,8 @@ std::vector<CaseResult> take_untimed(const ArmPlans& plans, ComparisonJob& job) 
 // What the change refuses and the base takes is found in no block.
 void tell_lost_cases(const ArmPlans& plans, const ComparedCases& compared, LatencyResult& result) {
   for (const NotTimed& not_timed : plans.not_timed) {
-    const bool is_refused = std::ranges::find(compared.refused, not_timed.kernel_id, &ArmCase::kernel_id) !=
-                            compared.refused.end();
+    const bool is_refused =
+        std::ranges::find(compared.refused, not_timed.kernel_id, &ArmCase::kernel_id) != compared.refused.end();
     if (!is_refused || not_timed.as != LatencyOutcome::failed) continue;
     result.findings.push_back({"coverage", not_timed.kernel_id + ": the base takes it, " + not_timed.why});
     result.exit_code = combine_exit_codes(result.exit_code, exit_code_of(LatencyOutcome::inconclusive));

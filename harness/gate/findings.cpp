@@ -347,13 +347,13 @@ std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool eac
   for (const auto& [kernel, count] : kernels) {
     const std::string& op = kernel.first;
     const std::string name = op + "/" + kernel.second;
-    const bool is_expected = std::ranges::any_of(
-        expected, [&](const NotEverywhere& one) { return glob_matches(one.kernel, name); });
+    const bool is_expected =
+        std::ranges::any_of(expected, [&](const NotEverywhere& one) { return glob_matches(one.kernel, name); });
     const bool is_lack = is_expected && judged_ops.contains(op) && count.not_available == count.cases;
     if (count.refused != count.cases || is_lack) continue;
     findings.push_back({"coverage", name + ": all " + std::to_string(count.cases) +
-                                        " cases are unsupported; nothing was judged" + (count.lack.empty() ? "" : ": ") +
-                                        count.lack});
+                                        " cases are unsupported; nothing was judged" +
+                                        (count.lack.empty() ? "" : ": ") + count.lack});
   }
   return findings;
 }

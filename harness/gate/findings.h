@@ -50,8 +50,8 @@ std::vector<Finding> removed(const std::string& what, const std::vector<std::str
 std::vector<Finding> expired_known_issues(const Policy& policy, Date today);
 
 // Kernels all of whose records are `unsupported`: `each` names them one by one; otherwise only when all of them are.
-// One that lacks something of this machine, and of which the policy expects that, is no finding beside another of its op
-// that was judged: nobody can mend that in the change.
+// One that lacks something of this machine, and of which the policy expects that, is no finding beside another of its
+// op that was judged: nobody can mend that in the change.
 std::vector<Finding> judged_nothing(const std::vector<Record>& records, bool each,
                                     const std::vector<NotEverywhere>& expected);
 

@@ -50,8 +50,8 @@ Goodness goodness_of(const json& canary, const json& last) {
   const bool latency_rejects = std::ranges::any_of(last.at("reasons"), [](const json& reason) {
     return reason.at("asks") == word_of(CanaryVerdict::reject) && is_of_latency(reason);
   });
-  const bool is_open = std::ranges::any_of(
-      canary.at("reasons"), [&](const json& reason) { return might_reject(reason, latency_rejects); });
+  const bool is_open = std::ranges::any_of(canary.at("reasons"),
+                                           [&](const json& reason) { return might_reject(reason, latency_rejects); });
   return is_open ? Goodness::unknown : Goodness::good;
 }
 

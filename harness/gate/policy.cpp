@@ -138,7 +138,8 @@ Policy read_policy(const std::filesystem::path& folder) {
   TomlTable root(file.string(), "", parsed);
   Policy policy;
   policy.folder = folder;
-  root.allow({"checks", "tiers", "limits", "latency", "canary", "known_issue", "lighter", "no_kernel", "not_everywhere"});
+  root.allow(
+      {"checks", "tiers", "limits", "latency", "canary", "known_issue", "lighter", "no_kernel", "not_everywhere"});
   policy.checks = root.words("checks");
   TomlTable tiers = root.table("tiers");
   std::vector<std::string> tier_names;

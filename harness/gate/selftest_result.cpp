@@ -56,6 +56,10 @@ nlohmann::json checks_to_json(const KillTable& table) {
 
 }  // namespace
 
+bool is_alarm(Verdict verdict) { return exit_code_of(verdict) != 0; }
+
+bool may_alarm(Verdict verdict) { return verdict != Verdict::unsupported && verdict != Verdict::known; }
+
 std::vector<std::string> shortfalls(const SelftestResult& result) {
   const KillTable table = tabulate(result.trials, result.cases);
   std::vector<std::string> lines;

@@ -33,6 +33,11 @@ struct SelftestResult {
   std::vector<std::string> alarms;
 };
 
+// Of a kernel without a fault: an alarm, where a gate would not have let it pass; and whether it could have been one,
+// which what is refused, or excused as a known issue, could not.
+bool is_alarm(Verdict verdict);
+bool may_alarm(Verdict verdict);
+
 // What is wrong with the checks, a line each; empty: nothing. Of a sample the rates say little: there it is enough that
 // no fault survives but those that are known to.
 std::vector<std::string> shortfalls(const SelftestResult& result);

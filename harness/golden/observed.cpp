@@ -99,7 +99,9 @@ std::vector<std::string> identities(const std::vector<LoadedLibrary>& libraries)
   return all;
 }
 
-std::string soname_in(const std::string& identity) { return identity.substr(0, identity.find(' ')); }
+// Of an identity(), the file's name as far as it says no version: "libopenblasp-r" of "libopenblasp-r0.3.21.so
+// 5b7c...".
+std::string name_in(const std::string& identity) { return identity.substr(0, identity.find_first_of(" 0123456789")); }
 
 // Those of `by_key` and of platforms that differ from one of them in the hash of all that counts alone.
 std::vector<std::filesystem::path> folders_of_like(const std::filesystem::path& folder,
@@ -247,14 +249,14 @@ ObservedGoldens ObservedGoldens::load(const std::filesystem::path& folder, const
 
 void ObservedGoldens::note_others(const std::filesystem::path& path, const KernelPlatforms& platforms) {
   const GoldenFile file = read_golden_file(path, "observed");
-  std::map<std::string, std::string> builds;  // by soname, of every kernel here
+  std::map<std::string, std::string> builds;  // by name, of every kernel here
   for (const auto& [unused, platform] : platforms) {
-    for (const std::string& library : identities(platform.libraries)) builds[soname_in(library)] = library;
+    for (const std::string& library : identities(platform.libraries)) builds[name_in(library)] = library;
   }
   std::vector<std::string> libraries;
   for (const auto& [word, text] : platform_facts(file)) {
     if (word != "library") continue;
-    const auto here = builds.find(soname_in(text));
+    const auto here = builds.find(name_in(text));
     if (here != builds.end() && here->second != text) return;  // the machine's is another
     libraries.push_back(text);
   }

@@ -353,6 +353,9 @@ TEST_F(Goldens, AKernelThatBeginsToUseALibraryIsTold) {
   EXPECT_THAT(approved_with(with_library, platform()), ElementsAre(testing::Pair("gemm/simd", HasSubstr(libraries))));
   EXPECT_THAT(approved_with(mended, platform()), ElementsAre(testing::Pair("gemm/simd", HasSubstr(libraries))));
   EXPECT_THAT(approved_with(moved, moved), IsEmpty()) << "another machine's build";
+  Platform newer = platform();
+  newer.libraries[0] = {"/usr/lib/libopenblas.so.1", "0.3.29", "cc33"};
+  EXPECT_THAT(approved_with(newer, newer), IsEmpty()) << "another machine's version";
   Platform wider = with_library, threaded = with_library;
   wider.isa += " avx512f";
   threaded.threads += 1;

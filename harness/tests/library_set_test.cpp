@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "gate/program.h"
 #include "load/elf.h"
 
 namespace assay {
@@ -35,7 +36,8 @@ class LibrarySetTest : public testing::Test {
     std::ofstream(source) << "const char " << (libraries.empty() ? "inner" : "tiny") << "[] = \"" << prefix << "\";\n";
     const std::string command = "cc -shared -fPIC -Wl,--build-id -Wl,--no-as-needed -Wl,-soname," + soname + " -o " +
                                 (root_ / prefix / soname).string() + " " + source.string() + libraries;
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    const ProgramEnd end = run_program({"sh", "-c", command});
+    ASSERT_EQ(end.status, 0) << end.output;
   }
 
   LoadedLibrary loaded(const std::string& prefix, const std::string& soname) const {

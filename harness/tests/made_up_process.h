@@ -29,7 +29,7 @@ struct TimedWorld {
   std::function<Timed(size_t process, Timed timed)> answer = [](size_t, Timed timed) { return timed; };
   std::set<std::string> refused{};  // "MODULE KERNEL_ID"
   double seconds_spent = 0;         // by each
-  std::set<size_t> deaths;   // of processes, by when they began
+  std::set<size_t> deaths;          // of processes, by when they began
   std::vector<MachineState> states{MachineState{}};
   size_t readings = 0;
   size_t alive = 0, alive_when_read = 0;  // processes, now and at the last reading
@@ -59,7 +59,8 @@ class MadeUpProcess : public TimingProcess {
     if (world_.deaths.contains(number_)) throw JudgeDied("the judge died");
     world_.turns.push_back(number_);
     world_.processes[number_].push_back({c.kernel_id(kernel.name), kernel.module.string(), plan});
-    if (world_.refused.contains(kernel.module.string() + " " + c.kernel_id(kernel.name))) return {.refused = "too large"};
+    if (world_.refused.contains(kernel.module.string() + " " + c.kernel_id(kernel.name)))
+      return {.refused = "too large"};
     Timed timed;
     timed.selection["algorithm"] = kernel.module.string();
     for (const auto& [metric, count] : {std::pair{"warm", plan.warm_samples}, {"cold", plan.cold_samples}}) {

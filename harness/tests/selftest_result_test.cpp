@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "record/json_text.h"
+#include "record/verdict.h"
 
 namespace assay {
 namespace {
@@ -65,6 +66,19 @@ TEST(SelftestResult, IsShortOfATargetOnlyWhereAllFaultsWereJudged) {
   EXPECT_THAT(shortfalls(result), testing::ElementsAre("false alarms"));
   result.not_judged = {{"tail", "exit 4"}};
   EXPECT_EQ(exit_code_of(result), 4);
+}
+
+TEST(SelftestResult, WhateverKeepsAGateFromPassingIsAnAlarm) {
+  for (const Verdict verdict : {Verdict::wrong, Verdict::crashed, Verdict::mistrusted, Verdict::error}) {
+    EXPECT_TRUE(is_alarm(verdict)) << word_of(verdict);
+    EXPECT_TRUE(may_alarm(verdict)) << word_of(verdict);
+  }
+  EXPECT_FALSE(is_alarm(Verdict::pass));
+  EXPECT_TRUE(may_alarm(Verdict::pass));
+  for (const Verdict verdict : {Verdict::unsupported, Verdict::known}) {
+    EXPECT_FALSE(is_alarm(verdict)) << word_of(verdict);
+    EXPECT_FALSE(may_alarm(verdict)) << word_of(verdict) << " would flatter the rate";
+  }
 }
 
 TEST(SelftestResult, OfFaultsThatAreAllBeyondTheMachineNothingIsKnown) {

@@ -54,8 +54,13 @@ class Pool {
 };
 
 nlohmann::json of_metric(const char* metric, bool others_follow = true) {
-  return {{"label", "op/k:m=1"}, {"metric", metric}, {"samples", 20}, {"seconds", 0.01}, {"turns", 4},
-          {"single", false},     {"others_follow", others_follow}};
+  return {{"label", "op/k:m=1"},
+          {"metric", metric},
+          {"samples", 20},
+          {"seconds", 0.01},
+          {"turns", 4},
+          {"single", false},
+          {"others_follow", others_follow}};
 }
 
 nlohmann::json time_with(Pool& pool, bool others_follow = true) {

@@ -57,8 +57,8 @@ std::vector<LoadedLibrary> named_in(const LibrarySet& set, std::span<const Loade
 // in one line: another core ran, or the kernel does not tell. Empty: it was heeded, or nothing was asked.
 std::string environment_refused(const LibrarySet& set, const std::map<std::string, std::string>& selection);
 
-// "openblas-1a2b3c4d5e6f7a8b", of the builds of all its files, parts too, and of what is asked of it. The first file alone
-// would not do: of a wheel it may be a list of names, which two versions share.
+// "openblas-1a2b3c4d5e6f7a8b", of the builds of all its files, parts too, and of what is asked of it. The first file
+// alone would not do: of a wheel it may be a list of names, which two versions share.
 std::string identity_of(const LibrarySet& set);
 
 nlohmann::json to_json(const LibrarySet& set);

@@ -40,9 +40,7 @@ def _complain(line):
 
 
 def _import(options, database):
-    count = import_runs(
-        database, options.runs, options.reference, lambda line: print(line, flush=True), _complain
-    )
+    count = import_runs(database, options.runs, options.reference, lambda line: print(line, flush=True), _complain)
     if count:
         raise InputError(f"{count} of {len(options.runs)} runs could not be read; the others are in {database.name}")
 

@@ -73,8 +73,8 @@ series = Table(
     Column("unit", Text, nullable=False),  # UUID of the GPU; instruction sets of the CPU, and threads
 )
 # A latency summary of a run, microseconds; NULL where it was not a finite number. `reference_us` is the p50 of the same
-# case of the build that was the base of the run's latency gate, in the same session, as the gate's estimate of their ratio
-# has it; which build that was is one of the epoch's facts.
+# case of the build that was the base of the run's latency gate, in the same session, by the gate's estimate of their
+# ratio; which build that was is one of the epoch's facts.
 point = Table(
     "history_point",
     metadata,

@@ -20,9 +20,7 @@ from .runs import RunPoints, identity_of, read_points
 _AT_ONCE = 500  # keys that one query asks for
 
 
-def import_runs(
-    database: Database, folders: list[Path], reference: bool, tell: Callable, complain: Callable
-) -> int:
+def import_runs(database: Database, folders: list[Path], reference: bool, tell: Callable, complain: Callable) -> int:
     """Imports those that the history has not, or has in an earlier state; with `reference` relative to the base of
     their latency gates, a pinned build. Calls tell(line) for each, or
     complain(line) for one that cannot be read, and returns how many those were. Raises InputError when the database
