@@ -39,7 +39,7 @@ NO_COMPARISON = 4  # exit code of one that could not be made
 SEVERITY = {outcome: rank for rank, outcome in enumerate(OUTCOMES)}
 _CHANGE_AT = {"ABBA": (1, 2), "BAAB": (0, 3)}  # places in time of the change's processes
 _CONFIDENCE = 0.95
-_EARLIER = "called so by an earlier gate"  # a pair's reason begins so (harness/gate/latency_gate.cpp)
+EARLIER = "called so by an earlier gate"  # a pair's reason begins so (harness/gate/latency_gate.cpp)
 
 
 def _exit_code(value):
@@ -348,7 +348,7 @@ def _contradicts(case) -> bool:
     """An estimate lies among the differences of the blocks it is made from; an earlier gate's has blocks elsewhere."""
     pair = case.pairs["p50"]
     estimate = pair["estimate"]
-    if not case.counted or not pair["blocks"] or estimate is None or pair["reason"].startswith(_EARLIER):
+    if not case.counted or not pair["blocks"] or estimate is None or pair["reason"].startswith(EARLIER):
         return False
     deltas = []
     for block in case.counted:

@@ -181,6 +181,15 @@ def test_points_of_one_epoch_are_compared_whatever_lies_between_them(url):
     assert all(candidate.relative == pytest.approx(0.3, abs=0.02) for candidate in one.candidates)
 
 
+def test_a_change_is_told_between_the_points_that_may_be_compared(url, capsys, tmp_path):
+    epochs = [1] * 60 + [2] * 60 + [1] * 60
+    store(url, {"gemm/simd:m=1": noisy(step(180, 120, 0.3))}, epochs=epochs)
+    (candidate,) = watched(url)["gemm/simd:m=1"].candidates
+    assert (candidate.last, candidate.position) == (59, 120)
+    _, page = shown(url, capsys, tmp_path)
+    assert f"assay gate --base {59:07x}" in page
+
+
 def test_what_is_measured_now_is_not_watched_while_it_is_short(url):
     store(url, {"gemm/simd:m=1": noisy(np.full(80, 30.0))}, epochs=[1] * 60 + [2] * 20)
     assert watched(url)["gemm/simd:m=1"].state == "too short"

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "load/elf.h"
+#include "record/run_folder.h"
 
 namespace assay {
 namespace {
@@ -78,6 +79,14 @@ bool are_same_build(const LibrarySet& a, const LibrarySet& b) {
   return std::ranges::all_of(few, [&](const File& one) {
     const auto other = std::ranges::find(many, one.soname, &File::soname);
     return other != many.end() && are_same(one, *other);
+  });
+}
+
+bool are_same_bytes(const LibrarySet& a, const LibrarySet& b) {
+  if (!are_same_build(a, b) || a.loader != b.loader || a.environment != b.environment) return false;
+  return std::ranges::all_of(a.files, [&](const File& one) {
+    const auto other = std::ranges::find(b.files, one.soname, &File::soname);
+    return other == b.files.end() || read_whole(one.path) == read_whole(other->path);
   });
 }
 

@@ -32,5 +32,8 @@ std::string version_text(const CanaryArm& arm);
 
 // Whether both load the same builds, whatever their paths.
 bool are_same_build(const LibrarySet& a, const LibrarySet& b);
+// Whether those that both name are the same byte for byte, as loaded by the same loader, and asked the same: nothing of
+// one can be slower than the other.
+bool are_same_bytes(const LibrarySet& a, const LibrarySet& b);
 
 }  // namespace assay

@@ -184,7 +184,7 @@ class Judging {
     if (after > before) {
       add(CanaryVerdict::hold, "worse",
           fmt::format("fails as under the pin and in more elements, {} -> {}: {}", before, after, text_of(now)));
-    } else if (error_after > kGreater * error_before) {
+    } else if (error_after > 1 && error_after > kGreater * error_before) {
       add(CanaryVerdict::hold, "worse",
           fmt::format("fails as under the pin and by more, {:.3g} -> {:.3g} bounds: {}", error_before, error_after,
                       text_of(now)));

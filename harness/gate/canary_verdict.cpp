@@ -78,7 +78,7 @@ class Canary {
       add(first_call_reasons(evidence_.first_calls, policy_));
       judge_untimed(*evidence_.latency);
     } else {
-      add({CanaryVerdict::promote, "note", "", "", "nothing is known of latency: " + why_no_latency(evidence_)});
+      add({CanaryVerdict::promote, "note", "", "", "no latency was measured: " + why_no_latency(evidence_)});
     }
     std::ranges::stable_sort(result_.reasons, [](const CanaryReason& a, const CanaryReason& b) {
       return std::tuple(-static_cast<int>(a.asks), place_of(a.kind), a.kernel, a.what) <
@@ -260,6 +260,7 @@ std::string_view word_of(CaseChange change) {
 
 std::string why_no_latency(const CanaryEvidence& evidence) {
   if (!evidence.latency_asked) return "it was not asked for";
+  if (evidence.same_bytes) return "pin and candidate are the same files, byte for byte: neither can be slower";
   if (!evidence.latency) return "nothing ran, since the sides are not what was asked for";
   if (!evidence.latency->invalid.empty()) return evidence.latency->invalid;
   if (evidence.latency->result.cases.empty()) return "no case of these is timed";

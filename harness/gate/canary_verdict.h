@@ -98,6 +98,7 @@ struct CanaryEvidence {
   std::vector<std::string> not_built;     // op/kernel that compute with the library here, and have no module
   std::vector<std::string> not_as_asked;  // what contradicts the arms, a line each; not empty: INVALID
   bool same_build = false;                // the candidate is the pin's build under another path
+  bool same_bytes = false;                // and its files: no latency of it is measured
   bool latency_asked = false;
   std::optional<Comparison> latency;  // pin as base, candidate as change; none: was not measured
   bool out_of_time = false;           // latency was

@@ -138,6 +138,14 @@ TEST_F(CanaryArms, AFileWithoutABuildIdIsTheSameByAllThatIsLoadedOfIt) {
                    two = library("two.so", code + "2};");
   ASSERT_EQ(one.files[0].build_id, two.files[0].build_id) << "the code is the same, the data are not";
   EXPECT_TRUE(are_same_build(one, again));
+  EXPECT_TRUE(are_same_bytes(one, again));
+  EXPECT_FALSE(are_same_bytes(one, two));
+  LibrarySet asked = again, under_another = again, edited = again;
+  asked.environment = {{"CORE", "a"}};
+  under_another.loader = "/suite/ld.so";
+  edited.files[0].path = scratch.path / "edited.so";
+  write_text(edited.files[0].path, content_of(again.files[0].path) + "x");
+  for (const LibrarySet& other : {asked, under_another, edited}) EXPECT_FALSE(are_same_bytes(one, other));
   EXPECT_FALSE(are_same_build(one, two));
   LibrarySet gone = one;
   gone.files[0].path = scratch.path / "gone.so";

@@ -37,6 +37,14 @@ class CanaryCli : public ::testing::Test {
     write_text(to, bytes);
   }
 
+  // A copy that is another file and the same code: what it takes is measured.
+  fs::path edited_copy() const {
+    const fs::path folder = scratch.path / "same";
+    copy(folder / "libopenblas.so.0", "libopenblas.so.0");
+    std::ofstream(folder / "libopenblas.so.0", std::ios::binary | std::ios::app) << '\n';
+    return folder;
+  }
+
   // A folder with the library and something planted in it: PLANT_WRONG, ...
   fs::path planted(const std::string& what) const { return planted(what, scratch.path); }
   fs::path planted(const std::string& what, const fs::path& in) const {

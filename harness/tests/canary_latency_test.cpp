@@ -259,14 +259,17 @@ TEST(WhyNoLatency, SaysWhatWasAskedAndWhatWasMeasured) {
   CanaryEvidence evidence = same_on_both();
   const auto note = [&] { return judge_canary(evidence, kCanaryPolicy).reasons.back().text; };
   EXPECT_EQ(why_no_latency(evidence), "it was not asked for");
-  EXPECT_EQ(note(), "nothing is known of latency: it was not asked for");
+  EXPECT_EQ(note(), "no latency was measured: it was not asked for");
   evidence.latency_asked = true;
   evidence.planned.clear();
   evidence.not_as_asked = {"candidate: cannot be loaded: as planted"};
   EXPECT_EQ(why_no_latency(evidence), "nothing ran, since the sides are not what was asked for");
-  EXPECT_EQ(note(), "nothing is known of latency: nothing ran, since the sides are not what was asked for");
+  EXPECT_EQ(note(), "no latency was measured: nothing ran, since the sides are not what was asked for");
   EXPECT_THAT(grave(judge_canary(evidence, kCanaryPolicy)),
               ElementsAre("arms: candidate: cannot be loaded: as planted"));
+  evidence.same_bytes = true;
+  EXPECT_THAT(why_no_latency(evidence), HasSubstr("the same files, byte for byte"));
+  evidence.same_bytes = false;
   evidence.latency.emplace();
   EXPECT_EQ(why_no_latency(evidence), "no case of these is timed");
   evidence.latency->result.cases.emplace_back();

@@ -94,6 +94,7 @@ TEST_F(CanaryVerdictTest, FailingByMoreIsHeld) {
     return record;
   };
   EXPECT_EQ(between(wrong_by(1.5), wrong_by(2.5)).verdict, CanaryVerdict::promote);
+  EXPECT_EQ(between(wrong_by(0.1), wrong_by(0.25)).verdict, CanaryVerdict::promote) << "right, and fails otherwise";
   for (const double much : {3.5, 1e6, std::numeric_limits<double>::infinity()}) {
     const CanaryResult result = between(wrong_by(1.5), wrong_by(much));
     EXPECT_EQ(result.verdict, CanaryVerdict::hold) << much;

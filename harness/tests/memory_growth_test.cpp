@@ -26,6 +26,9 @@ TEST(Gauge, WhatGrowsAgainAndAgainGrowsSteadily) {
     values.back() = 100;
     EXPECT_FALSE(gauge_of(values).grows_steadily()) << "given back in the end";
   }
+  std::vector<int64_t> alternating;
+  for (int launch = 0; launch < 18; ++launch) alternating.push_back(launch % 2 == 0 ? 100 : 164);
+  EXPECT_FALSE(gauge_of(alternating).grows_steadily()) << "kept for one launch and given back";
   EXPECT_FALSE(gauge_of({101, 102, 103, 104, 104, 104, 104, 104, 104, 104}).grows_steadily()) << "a beginning";
 }
 

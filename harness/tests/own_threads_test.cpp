@@ -10,22 +10,12 @@
 #include <thread>
 #include <vector>
 
+#include "affinity.h"
+
 namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
-using Processors = std::vector<int>;
-
-Processors processors_of(pid_t thread) {
-  cpu_set_t set;
-  EXPECT_EQ(::sched_getaffinity(thread, sizeof set, &set), 0);
-  Processors processors;
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(i, &set)) processors.push_back(i);
-  }
-  return processors;
-}
-
 void keep_to(pid_t thread, const Processors& processors) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -100,6 +90,16 @@ TEST_F(PlaceOwnThreads, WhatAPlacedThreadStartedIsLetGo) {
     EXPECT_EQ(processors_of(placed.id()), others_);
     EXPECT_EQ(processors_of(heir.id()), all_);
   }
+}
+
+TEST_F(PlaceOwnThreads, WhatIsLetGoMayRunOnAllAgainAndIsNotPlacedAnew) {
+  const Thread first;
+  own_.place();
+  EXPECT_TRUE(own_.has_placed());
+  own_.let_go();
+  own_.place();
+  EXPECT_FALSE(own_.has_placed());
+  EXPECT_EQ(processors_of(first.id()), all_);
 }
 
 TEST_F(PlaceOwnThreads, AThreadThatKeepsToSomeProcessorsIsLeftThere) {

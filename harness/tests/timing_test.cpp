@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "affinity.h"
 #include "core/error.h"
 
 namespace assay {
@@ -83,6 +85,66 @@ TEST(TimeLaunches, ThreadsThatNeverRestFailWhereAnotherProcessIsTimedNext) {
               ThrowsMessage<Error>(HasSubstr("its threads still compute a second after its last launch")));
   EXPECT_EQ(sample_set_from_json(time_with(pool, false).at("warm")).nanoseconds.size(), 5u) << "nobody is disturbed";
   EXPECT_TRUE(pool.is_spinning());
+}
+
+// As many threads as there are processors, each of which computes for a while at a launch, and the caller with them or
+// not.
+class Team {
+ public:
+  explicit Team(bool caller_computes) : caller_computes_(caller_computes) {
+    for (size_t i = 0; i < processors_of(0).size(); ++i) threads_.emplace_back([this, i] { work(i); });
+    for (const std::atomic<pid_t>& id : ids_) id.wait(0);
+  }
+  ~Team() {
+    end_ = true;
+    begin();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  void launch() {
+    left_ = static_cast<int64_t>(threads_.size());
+    begin();
+    while (caller_computes_ && left_ > 0) continue;
+    for (int64_t left = left_; left > 0; left = left_) left_.wait(left);
+  }
+  Processors of_first() const { return processors_of(ids_[0]); }
+
+ private:
+  void begin() {
+    ++launches_;
+    launches_.notify_all();
+  }
+  void work(size_t i) {
+    ids_[i] = ::gettid();
+    ids_[i].notify_all();
+    for (int64_t seen = 0;; ++seen) {
+      launches_.wait(seen);
+      if (end_) return;
+      for (const int64_t start = now_ns(); now_ns() - start < 200'000;) continue;
+      if (--left_ == 0) left_.notify_all();
+    }
+  }
+
+  const bool caller_computes_;
+  std::atomic<bool> end_{false};
+  std::atomic<int64_t> launches_{0}, left_{0};
+  std::vector<std::atomic<pid_t>> ids_{processors_of(0).size()};
+  std::vector<std::thread> threads_;
+};
+
+TEST(TimeLaunches, ThreadsKeepOffTheCallersProcessorOnlyWhereItComputes) {
+  const Processors all = processors_of(0);
+  if (all.size() < 2) GTEST_SKIP() << "with one processor there is nothing to choose";
+  for (const bool caller_computes : {true, false}) {
+    Team team(caller_computes);
+    const auto device = make_worker_device(Device::cpu);
+    OwnThreads threads;
+    const auto samples = time_launches(of_metric("warm"), *device, threads, {}, [&] { team.launch(); }).at("warm");
+    EXPECT_EQ(sample_set_from_json(samples).nanoseconds.size(), 5u);
+    EXPECT_EQ(team.of_first(), caller_computes ? Processors(all.begin() + 1, all.end()) : all) << caller_computes;
+  }
 }
 
 // So that the answer which the judge reads is of that launch, and not of one before.

@@ -20,7 +20,8 @@ constexpr int64_t kDeviceSlack = 16 << 20;
 }  // namespace
 
 void Gauge::add(int64_t now) {
-  grew_.push_back(now > last_);
+  grew_.push_back(now > highest_);
+  highest_ = std::max(highest_, now);
   last_ = now;
 }
 

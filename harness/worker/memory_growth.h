@@ -14,15 +14,15 @@ namespace assay {
 // Something that launches should leave as it was, looked at after each.
 class Gauge {
  public:
-  explicit Gauge(int64_t before = 0) : before_(before), last_(before) {}
+  explicit Gauge(int64_t before = 0) : before_(before), last_(before), highest_(before) {}
   void add(int64_t now);
   int64_t grown() const { return last_ - before_; }
-  // It is more than before, and became more at most of the launches, or at three and more of either half of them: what
-  // grows once, or by a few steps, is no leak.
+  // It is more than before, and became more than ever at most of the launches, or at three and more of either half of
+  // them: what grows once, or by a few steps, or goes up and down, is no leak.
   bool grows_steadily() const;
 
  private:
-  int64_t before_, last_;
+  int64_t before_, last_, highest_;
   std::vector<bool> grew_;  // at each launch
 };
 

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,18 +39,29 @@ bool is_busy(pid_t thread) {
   return name_end != std::string::npos && stat.compare(name_end, 3, ") R") == 0;
 }
 
+struct Processors {
+  cpu_set_t all, begin, others;  // the caller's, the first of them, the rest
+};
+
+// Nothing where there is no choice, or more than a cpu_set_t holds.
+std::optional<Processors> processors_of_caller() {
+  Processors found;
+  if (::sched_getaffinity(0, sizeof found.all, &found.all) != 0 || CPU_COUNT(&found.all) < 2) return std::nullopt;
+  int first = 0;
+  while (!CPU_ISSET(first, &found.all)) ++first;
+  CPU_ZERO(&found.begin);
+  CPU_SET(first, &found.begin);
+  found.others = found.all;
+  CPU_CLR(first, &found.others);
+  return found;
+}
+
 }  // namespace
 
 void OwnThreads::place() {
-  cpu_set_t all;
-  if (::sched_getaffinity(0, sizeof all, &all) != 0) return;  // more processors than a cpu_set_t holds
-  if (CPU_COUNT(&all) < 2) return;
-  int first = 0;
-  while (!CPU_ISSET(first, &all)) ++first;
-  cpu_set_t begin, others = all;
-  CPU_ZERO(&begin);
-  CPU_SET(first, &begin);
-  CPU_CLR(first, &others);
+  const std::optional<Processors> processors = processors_of_caller();
+  if (!processors || !places_) return;
+  const auto& [all, begin, others] = *processors;
   (void)::sched_setaffinity(0, sizeof begin, &begin);
   (void)::sched_setaffinity(0, sizeof all, &all);
   std::set<pid_t> alive;
@@ -63,6 +75,17 @@ void OwnThreads::place() {
     if (is_heir || CPU_EQUAL(&may, &all)) (void)::sched_setaffinity(thread, sizeof wanted, &wanted);
   }
   seen_ = std::move(alive);
+}
+
+void OwnThreads::let_go() {
+  places_ = false;
+  const std::optional<Processors> processors = processors_of_caller();
+  if (!processors) return;
+  for (const pid_t thread : seen_) {
+    cpu_set_t may;
+    if (::sched_getaffinity(thread, sizeof may, &may) != 0 || !CPU_EQUAL(&may, &processors->others)) continue;
+    (void)::sched_setaffinity(thread, sizeof processors->all, &processors->all);
+  }
 }
 
 bool OwnThreads::wait_until_at_rest() const {

@@ -1,6 +1,7 @@
 #include "worker/timing.h"
 
 #include <algorithm>
+#include <ctime>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,23 @@ std::function<void()> keep_on_host(const std::vector<AddressRange>& buffers) {
     }
   };
 }
+
+// How much of the time since it was made the calling thread has computed.
+class CallersShare {
+ public:
+  double now() const {
+    const auto wall = static_cast<double>(now_ns() - wall_ns_);
+    return wall > 0 ? static_cast<double>(computed_ns() - computed_ns_) / wall : 1;
+  }
+
+ private:
+  static int64_t computed_ns() {
+    timespec computed{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &computed);
+    return computed.tv_sec * 1'000'000'000 + computed.tv_nsec;
+  }
+  const int64_t wall_ns_ = now_ns(), computed_ns_ = computed_ns();
+};
 
 }  // namespace
 
@@ -139,8 +157,16 @@ json time_launches(const json& message, WorkerDevice& device, OwnThreads& thread
   } else {
     const auto flush = [&] { flush_from_caches(buffers.all); };
     const std::function<void()> before_each = metric == "cold" ? flush : std::function<void()>();
-    metrics[metric] =
-        sample_set_to_json(sample(options_for(message), launch_and_wait, before_each, keep_on_host(buffers.armed)));
+    const auto arm = keep_on_host(buffers.armed);
+    const auto sampled = [&] { return sample(options_for(message), launch_and_wait, before_each, arm); };
+    const CallersShare share;
+    SampleSet samples = sampled();
+    constexpr double kSleeps = 0.5;
+    if (threads.has_placed() && share.now() < kSleeps) {
+      threads.let_go();
+      samples = sampled();
+    }
+    metrics[metric] = sample_set_to_json(samples);
   }
   if (device.stream() == nullptr && !threads.wait_until_at_rest() && message.at("others_follow")) {
     throw Error("its threads still compute a second after its last launch, and would while others are timed");

@@ -120,7 +120,7 @@ def _drawn(history, one, details):
 
 
 def _told(history, one, candidate, details):
-    runs = [history.runs[one.runs[i]] for i in (candidate.position - 1, candidate.position)]
+    runs = [history.runs[one.runs[i]] for i in (candidate.last, candidate.position)]
     modules = [details.get(one.id, {}).get(run.id, "") for run in runs]
     before, after = (_commit(run.commit) for run in runs)
     return {

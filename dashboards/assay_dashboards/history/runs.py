@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from ..fields import bytes_of
-from ..latency import COMPARISON_FILE, read_comparison
+from ..latency import COMPARISON_FILE, EARLIER, read_comparison
 from ..load import read_records, read_run
 from ..plain import InputError
 
@@ -132,9 +132,12 @@ def _against_base(folder):
     comparison, _ = read_comparison(folder, "gate")
     if comparison is None:
         return {}, {}
-    medians = {case.id: case.pairs["p50"] for case in comparison.cases}
-    read = {case: pair["estimate"] for case, pair in medians.items() if pair["blocks"] and pair["estimate"] is not None}
-    slower = {case: math.exp(estimate) for case, estimate in read.items()}
+    slower = {}
+    for case in comparison.cases:
+        pair = case.pairs["p50"]
+        is_of_today = pair["blocks"] and not pair["reason"].startswith(EARLIER)
+        if is_of_today and pair["estimate"] is not None:
+            slower[case.id] = math.exp(pair["estimate"])
     return ({"reference": comparison.told["base"]} if slower else {}), slower
 
 

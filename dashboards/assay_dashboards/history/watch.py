@@ -29,6 +29,7 @@ class Candidate:
     """A change of the level."""
 
     position: int  # of the first point after it, in the series
+    last: int  # of the last point before it that may be compared with that
     p: float
     before: float  # medians of the points between it and its neighbours
     after: float
@@ -140,7 +141,7 @@ def _candidates(one, places, told):
     ends = [0, *(position for position, _ in told), len(places)]
     medians = [float(np.median(one.values[places[a:b]])) for a, b in pairwise(ends)]
     found = [
-        Candidate(int(places[position]), p, before, after)
+        Candidate(int(places[position]), int(places[position - 1]), p, before, after)
         for (position, p), (before, after) in zip(told, pairwise(medians), strict=True)
     ]
     return [candidate for candidate in found if abs(candidate.relative) >= SMALLEST]
