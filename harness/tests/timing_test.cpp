@@ -130,7 +130,7 @@ class Team {
   const bool caller_computes_;
   std::atomic<bool> end_{false};
   std::atomic<int64_t> launches_{0}, left_{0};
-  std::vector<std::atomic<pid_t>> ids_{processors_of(0).size()};
+  std::vector<std::atomic<pid_t>> ids_ = std::vector<std::atomic<pid_t>>(processors_of(0).size());
   std::vector<std::thread> threads_;
 };
 
