@@ -142,7 +142,7 @@ TEST(TimeLaunches, ThreadsKeepOffTheCallersProcessorOnlyWhereItComputes) {
     const auto device = make_worker_device(Device::cpu);
     OwnThreads threads;
     const auto samples = time_launches(of_metric("warm"), *device, threads, {}, [&] { team.launch(); }).at("warm");
-    EXPECT_EQ(sample_set_from_json(samples).nanoseconds.size(), 5u);
+    EXPECT_FALSE(sample_set_from_json(samples).nanoseconds.empty());
     EXPECT_EQ(team.of_first(), caller_computes ? Processors(all.begin() + 1, all.end()) : all) << caller_computes;
   }
 }

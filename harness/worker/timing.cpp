@@ -1,5 +1,7 @@
 #include "worker/timing.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <ctime>
 #include <string>
@@ -47,21 +49,28 @@ std::function<void()> keep_on_host(const std::vector<AddressRange>& buffers) {
   };
 }
 
-// How much of the time since it was made the calling thread has computed.
-class CallersShare {
+// What the calling thread has done since this was made.
+class Caller {
  public:
-  double now() const {
-    const auto wall = static_cast<double>(now_ns() - wall_ns_);
-    return wall > 0 ? static_cast<double>(computed_ns() - computed_ns_) / wall : 1;
+  // It computed for less than half of the time, and not because others had its processor: it gave that up.
+  bool has_slept_in(int64_t launches) const {
+    const Use now = use();
+    return 2 * (now.computed_ns - began_.computed_ns) < now.ns - began_.ns &&
+           2 * (now.sleeps - began_.sleeps) > launches;
   }
 
  private:
-  static int64_t computed_ns() {
+  struct Use {
+    int64_t ns, computed_ns, sleeps;
+  };
+  static Use use() {
+    rusage used{};
+    ::getrusage(RUSAGE_THREAD, &used);
     timespec computed{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &computed);
-    return computed.tv_sec * 1'000'000'000 + computed.tv_nsec;
+    return {now_ns(), computed.tv_sec * 1'000'000'000 + computed.tv_nsec, used.ru_nvcsw};
   }
-  const int64_t wall_ns_ = now_ns(), computed_ns_ = computed_ns();
+  const Use began_ = use();
 };
 
 }  // namespace
@@ -158,11 +167,15 @@ json time_launches(const json& message, WorkerDevice& device, OwnThreads& thread
     const auto flush = [&] { flush_from_caches(buffers.all); };
     const std::function<void()> before_each = metric == "cold" ? flush : std::function<void()>();
     const auto arm = keep_on_host(buffers.armed);
-    const auto sampled = [&] { return sample(options_for(message), launch_and_wait, before_each, arm); };
-    const CallersShare share;
+    int64_t launches = 0;
+    const auto counted = [&] {
+      ++launches;
+      launch_and_wait();
+    };
+    const auto sampled = [&] { return sample(options_for(message), counted, before_each, arm); };
+    const Caller caller;
     SampleSet samples = sampled();
-    constexpr double kSleeps = 0.5;
-    if (threads.has_placed() && share.now() < kSleeps) {
+    if (threads.has_placed() && caller.has_slept_in(launches)) {
       threads.let_go();
       samples = sampled();
     }
