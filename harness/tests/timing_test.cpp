@@ -7,6 +7,8 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -107,7 +109,8 @@ class Team {
     left_ = static_cast<int64_t>(threads_.size());
     begin();
     while (caller_computes_ && left_ > 0) continue;
-    for (int64_t left = left_; left > 0; left = left_) left_.wait(left);
+    std::unique_lock lock(mutex_);  // an atomic's wait() would look again and again before it sleeps
+    done_.wait(lock, [this] { return left_ == 0; });
   }
   Processors of_first() const { return processors_of(ids_[0]); }
 
@@ -123,7 +126,8 @@ class Team {
       launches_.wait(seen);
       if (end_) return;
       for (const int64_t start = now_ns(); now_ns() - start < 200'000;) continue;
-      if (--left_ == 0) left_.notify_all();
+      const std::lock_guard lock(mutex_);
+      if (--left_ == 0) done_.notify_all();
     }
   }
 
@@ -131,6 +135,8 @@ class Team {
   std::atomic<bool> end_{false};
   std::atomic<int64_t> launches_{0}, left_{0};
   std::vector<std::atomic<pid_t>> ids_ = std::vector<std::atomic<pid_t>>(processors_of(0).size());
+  std::mutex mutex_;
+  std::condition_variable done_;
   std::vector<std::thread> threads_;
 };
 
