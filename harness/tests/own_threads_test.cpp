@@ -92,14 +92,15 @@ TEST_F(PlaceOwnThreads, WhatAPlacedThreadStartedIsLetGo) {
   }
 }
 
-TEST_F(PlaceOwnThreads, WhatIsLetGoMayRunOnAllAgainAndIsNotPlacedAnew) {
+TEST_F(PlaceOwnThreads, WhatIsLetGoMayRunOnAllUntilItIsPlacedAgain) {
   const Thread first;
   own_.place();
   EXPECT_TRUE(own_.has_placed());
   own_.let_go();
-  own_.place();
   EXPECT_FALSE(own_.has_placed());
   EXPECT_EQ(processors_of(first.id()), all_);
+  own_.place();
+  EXPECT_EQ(processors_of(first.id()), others_);
 }
 
 TEST_F(PlaceOwnThreads, AThreadThatKeepsToSomeProcessorsIsLeftThere) {

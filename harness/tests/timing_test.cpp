@@ -143,13 +143,15 @@ class Team {
 TEST(TimeLaunches, ThreadsKeepOffTheCallersProcessorOnlyWhereItComputes) {
   const Processors all = processors_of(0);
   if (all.size() < 2) GTEST_SKIP() << "with one processor there is nothing to choose";
-  for (const bool caller_computes : {true, false}) {
+  const auto device = make_worker_device(Device::cpu);
+  OwnThreads threads;  // of one process, in which one kernel is timed after another
+  for (const auto& [metric, caller_computes] :
+       {std::pair{"warm", true}, {"warm", false}, {"cold", true}, {"cold", false}, {"warm", true}}) {
     Team team(caller_computes);
-    const auto device = make_worker_device(Device::cpu);
-    OwnThreads threads;
-    const auto samples = time_launches(of_metric("warm"), *device, threads, {}, [&] { team.launch(); }).at("warm");
+    const auto samples = time_launches(of_metric(metric), *device, threads, {}, [&] { team.launch(); }).at(metric);
     EXPECT_FALSE(sample_set_from_json(samples).nanoseconds.empty());
-    EXPECT_EQ(team.of_first(), caller_computes ? Processors(all.begin() + 1, all.end()) : all) << caller_computes;
+    EXPECT_EQ(team.of_first(), caller_computes ? Processors(all.begin() + 1, all.end()) : all)
+        << metric << caller_computes;
   }
 }
 

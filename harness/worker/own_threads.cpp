@@ -60,7 +60,7 @@ std::optional<Processors> processors_of_caller() {
 
 void OwnThreads::place() {
   const std::optional<Processors> processors = processors_of_caller();
-  if (!processors || !places_) return;
+  if (!processors) return;
   const auto& [all, begin, others] = *processors;
   (void)::sched_setaffinity(0, sizeof begin, &begin);
   (void)::sched_setaffinity(0, sizeof all, &all);
@@ -78,10 +78,9 @@ void OwnThreads::place() {
 }
 
 void OwnThreads::let_go() {
-  places_ = false;
   const std::optional<Processors> processors = processors_of_caller();
   if (!processors) return;
-  for (const pid_t thread : seen_) {
+  for (const pid_t thread : std::exchange(seen_, {})) {
     cpu_set_t may;
     if (::sched_getaffinity(thread, sizeof may, &may) != 0 || !CPU_EQUAL(&may, &processors->others)) continue;
     (void)::sched_setaffinity(thread, sizeof processors->all, &processors->all);

@@ -17,18 +17,18 @@ class OwnThreads {
   // not seen. A thread that keeps to some processors by itself is left there, unless they are what one inherits.
   void place();
 
-  bool has_placed() const { return places_ && !seen_.empty(); }
-
-  // Ends that, for kernels whose caller sleeps while its threads compute, which may be as many as there are processors.
+  // Ends that until it is asked for again: for a kernel whose caller sleeps while its threads compute, which may be as
+  // many as there are processors.
   void let_go();
+
+  bool has_placed() const { return !seen_.empty(); }
 
   // A pool's threads look for more work for milliseconds after a launch has returned, and would take a processor from
   // the process whose turn is next. Waits until they are at rest; false: they still computed after a second.
   bool wait_until_at_rest() const;
 
  private:
-  std::set<pid_t> seen_;
-  bool places_ = true;
+  std::set<pid_t> seen_;  // since the last let_go()
 };
 
 }  // namespace assay

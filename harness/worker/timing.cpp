@@ -49,19 +49,24 @@ std::function<void()> keep_on_host(const std::vector<AddressRange>& buffers) {
   };
 }
 
-// What the calling thread has done since this was made.
+// What the calling thread does in launches.
 class Caller {
  public:
+  void begins() { began_ = use(); }
+  void ends() {
+    const Use now = use();
+    in_all_.ns += now.ns - began_.ns;
+    in_all_.computed_ns += now.computed_ns - began_.computed_ns;
+    in_all_.sleeps += now.sleeps - began_.sleeps;
+  }
   // It computed for less than half of the time, and not because others had its processor: it gave that up.
   bool has_slept_in(int64_t launches) const {
-    const Use now = use();
-    return 2 * (now.computed_ns - began_.computed_ns) < now.ns - began_.ns &&
-           2 * (now.sleeps - began_.sleeps) > launches;
+    return 2 * in_all_.computed_ns < in_all_.ns && 2 * in_all_.sleeps > launches;
   }
 
  private:
   struct Use {
-    int64_t ns, computed_ns, sleeps;
+    int64_t ns = 0, computed_ns = 0, sleeps = 0;
   };
   static Use use() {
     rusage used{};
@@ -70,8 +75,35 @@ class Caller {
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &computed);
     return {now_ns(), computed.tv_sec * 1'000'000'000 + computed.tv_nsec, used.ru_nvcsw};
   }
-  const Use began_ = use();
+  Use began_, in_all_;
 };
+
+// A kernel whose caller sleeps meanwhile is sampled again, with its threads let go.
+SampleSet sample_on_host(const json& message, OwnThreads& threads, const Buffers& buffers,
+                         const std::function<void()>& launch) {
+  Caller caller;
+  int64_t launches = 0;
+  const auto counted = [&] {
+    ++launches;
+    launch();
+  };
+  const std::function<void()> flush = [&] {
+    caller.ends();
+    flush_from_caches(buffers.all);
+    caller.begins();
+  };
+  const bool is_cold = message.at("metric") == "cold";
+  const auto arm = keep_on_host(buffers.armed);
+  const auto sampled = [&] {
+    return sample(options_for(message), counted, is_cold ? flush : std::function<void()>(), arm);
+  };
+  caller.begins();
+  SampleSet samples = sampled();
+  caller.ends();
+  if (!threads.has_placed() || !caller.has_slept_in(launches)) return samples;
+  threads.let_go();
+  return sampled();
+}
 
 }  // namespace
 
@@ -164,22 +196,7 @@ json time_launches(const json& message, WorkerDevice& device, OwnThreads& thread
     metrics = time_on_stream(message, device, buffers, launch);
 #endif
   } else {
-    const auto flush = [&] { flush_from_caches(buffers.all); };
-    const std::function<void()> before_each = metric == "cold" ? flush : std::function<void()>();
-    const auto arm = keep_on_host(buffers.armed);
-    int64_t launches = 0;
-    const auto counted = [&] {
-      ++launches;
-      launch_and_wait();
-    };
-    const auto sampled = [&] { return sample(options_for(message), counted, before_each, arm); };
-    const Caller caller;
-    SampleSet samples = sampled();
-    if (threads.has_placed() && caller.has_slept_in(launches)) {
-      threads.let_go();
-      samples = sampled();
-    }
-    metrics[metric] = sample_set_to_json(samples);
+    metrics[metric] = sample_set_to_json(sample_on_host(message, threads, buffers, launch_and_wait));
   }
   if (device.stream() == nullptr && !threads.wait_until_at_rest() && message.at("others_follow")) {
     throw Error("its threads still compute a second after its last launch, and would while others are timed");
