@@ -14,66 +14,71 @@
 namespace assay {
 namespace {
 
-// A whole ELF file in memory; every access is checked against its size.
+// An ELF file, of which what is asked for is read: libraries have hundreds of megabytes, and a build-id has 20 bytes.
+// Every access is checked against the file's size.
 class Elf {
  public:
-  static std::optional<Elf> read(const std::filesystem::path& path) {
+  static std::optional<Elf> open(const std::filesystem::path& path) {
     std::error_code error;
-    const uintmax_t size = std::filesystem::file_size(path, error);
-    std::ifstream in(path, std::ios::binary);
-    if (error || !in) return std::nullopt;
     Elf elf;
-    elf.bytes_.resize(size);
-    in.read(elf.bytes_.data(), static_cast<std::streamsize>(size));
-    elf.bytes_.resize(static_cast<size_t>(in.gcount()));
-    const auto header = elf.at<Elf64_Ehdr>(0);
-    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
-    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) return std::nullopt;
-    elf.header_ = *header;
+    elf.size_ = std::filesystem::file_size(path, error);
+    elf.in_.open(path, std::ios::binary);
+    if (error || !elf.in_) return std::nullopt;
+    const std::string bytes = elf.read(0, sizeof(Elf64_Ehdr));
+    if (bytes.empty()) return std::nullopt;
+    Elf64_Ehdr& header = elf.header_;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) return std::nullopt;
     return elf;
   }
 
   struct Section {
-    std::string_view name;
-    std::string_view content;  // none of SHT_NOBITS, which is zeros
+    std::string name;
     uint32_t type;
-    uint64_t flags, size, alignment;
+    uint64_t flags, offset, size, alignment;
   };
-  std::vector<Section> sections() const {
+  std::vector<Section> sections() {
     std::vector<Section> found;
     const auto names = header_at(header_.e_shstrndx);
     if (!names) return found;
-    const std::string_view strings = slice(names->sh_offset, names->sh_size);
+    const std::string strings = read(names->sh_offset, names->sh_size);
     for (uint16_t i = 0; i < header_.e_shnum; ++i) {
       const auto section = header_at(i);
       if (!section || section->sh_name >= strings.size()) continue;
-      const std::string_view rest = strings.substr(section->sh_name);
-      const bool has_bytes = section->sh_type != SHT_NOBITS;
-      found.push_back({rest.substr(0, rest.find('\0')),
-                       has_bytes ? slice(section->sh_offset, section->sh_size) : std::string_view{}, section->sh_type,
-                       section->sh_flags, section->sh_size, section->sh_addralign});
+      const std::string_view rest = std::string_view(strings).substr(section->sh_name);
+      found.push_back({std::string(rest.substr(0, rest.find('\0'))), section->sh_type, section->sh_flags,
+                       section->sh_offset, section->sh_size, section->sh_addralign});
     }
     return found;
   }
 
- private:
-  template <class T>
-  std::optional<T> at(uint64_t offset) const {
-    if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return std::nullopt;
-    T value;
-    std::memcpy(&value, bytes_.data() + offset, sizeof value);
-    return value;
-  }
-  std::optional<Elf64_Shdr> header_at(uint16_t index) const {
-    if (index >= header_.e_shnum) return std::nullopt;
-    return at<Elf64_Shdr>(header_.e_shoff + uint64_t{index} * sizeof(Elf64_Shdr));
-  }
-  std::string_view slice(uint64_t offset, uint64_t size) const {
-    if (offset > bytes_.size() || bytes_.size() - offset < size) return {};
-    return std::string_view(bytes_).substr(offset, size);
+  // None of SHT_NOBITS, which is zeros.
+  std::string content_of(const Section& section) {
+    return section.type == SHT_NOBITS ? std::string() : read(section.offset, section.size);
   }
 
-  std::string bytes_;
+ private:
+  std::optional<Elf64_Shdr> header_at(uint16_t index) {
+    if (index >= header_.e_shnum) return std::nullopt;
+    const std::string bytes = read(header_.e_shoff + uint64_t{index} * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr));
+    if (bytes.empty()) return std::nullopt;
+    Elf64_Shdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return header;
+  }
+  // All of it or nothing.
+  std::string read(uint64_t offset, uint64_t size) {
+    if (offset > size_ || size_ - offset < size) return {};
+    std::string bytes(size, '\0');
+    in_.clear();
+    in_.seekg(static_cast<std::streamoff>(offset));
+    in_.read(bytes.data(), static_cast<std::streamsize>(size));
+    return static_cast<uint64_t>(in_.gcount()) == size ? bytes : std::string();
+  }
+
+  std::ifstream in_;
+  uint64_t size_ = 0;
   Elf64_Ehdr header_{};
 };
 
@@ -87,20 +92,20 @@ std::string hex(std::string_view bytes) {
   return out;
 }
 
-void add_name_and_content(const Elf::Section& section, XXH64_state_t& state) {
-  XXH64_update(&state, section.name.data(), section.name.size());
-  XXH64_update(&state, section.content.data(), section.content.size());
+void add_name_and_content(const std::string& name, const std::string& content, XXH64_state_t& state) {
+  XXH64_update(&state, name.data(), name.size());
+  XXH64_update(&state, content.data(), content.size());
 }
 
 // xxh64 of what `add` adds of each section, where it tells by true that it added any; empty when there is none.
 template <class Add>
 std::string hash_of_sections(const std::filesystem::path& file, const Add& add) {
-  const auto elf = Elf::read(file);
+  auto elf = Elf::open(file);
   if (!elf) return {};
   const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(), &XXH64_freeState);
   XXH64_reset(state.get(), 0);
   bool any = false;
-  for (const Elf::Section& section : elf->sections()) any = add(section, *state) || any;
+  for (const Elf::Section& section : elf->sections()) any = add(*elf, section, *state) || any;
   if (!any) return {};
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(XXH64_digest(state.get())));
@@ -127,18 +132,19 @@ std::string build_id_in(std::string_view notes) {
 template <class Counts>
 std::vector<std::string> symbols_of(const std::filesystem::path& file, const Counts& counts) {
   std::vector<std::string> names;
-  const auto elf = Elf::read(file);
+  auto elf = Elf::open(file);
   if (!elf) return names;
-  std::string_view symbols, strings;
+  std::string symbol_bytes, strings;
   for (const Elf::Section& section : elf->sections()) {
-    if (section.type == SHT_DYNSYM) symbols = section.content;
-    if (section.name == ".dynstr") strings = section.content;
+    if (section.type == SHT_DYNSYM) symbol_bytes = elf->content_of(section);
+    if (section.name == ".dynstr") strings = elf->content_of(section);
   }
-  for (; symbols.size() >= sizeof(Elf64_Sym); symbols.remove_prefix(sizeof(Elf64_Sym))) {
+  for (std::string_view symbols = symbol_bytes; symbols.size() >= sizeof(Elf64_Sym);
+       symbols.remove_prefix(sizeof(Elf64_Sym))) {
     Elf64_Sym symbol;
     std::memcpy(&symbol, symbols.data(), sizeof symbol);
     if (!counts(symbol) || symbol.st_name == 0 || symbol.st_name >= strings.size()) continue;
-    const std::string_view rest = strings.substr(symbol.st_name);
+    const std::string_view rest = std::string_view(strings).substr(symbol.st_name);
     names.emplace_back(rest.substr(0, rest.find('\0')));
   }
   return names;
@@ -147,18 +153,19 @@ std::vector<std::string> symbols_of(const std::filesystem::path& file, const Cou
 // Texts of the dynamic section's entries with this tag.
 std::vector<std::string> dynamic_texts(const std::filesystem::path& file, int64_t tag) {
   std::vector<std::string> texts;
-  const auto elf = Elf::read(file);
+  auto elf = Elf::open(file);
   if (!elf) return texts;
-  std::string_view entries, strings;
+  std::string entry_bytes, strings;
   for (const Elf::Section& section : elf->sections()) {
-    if (section.type == SHT_DYNAMIC) entries = section.content;
-    if (section.name == ".dynstr") strings = section.content;
+    if (section.type == SHT_DYNAMIC) entry_bytes = elf->content_of(section);
+    if (section.name == ".dynstr") strings = elf->content_of(section);
   }
-  for (; entries.size() >= sizeof(Elf64_Dyn); entries.remove_prefix(sizeof(Elf64_Dyn))) {
+  for (std::string_view entries = entry_bytes; entries.size() >= sizeof(Elf64_Dyn);
+       entries.remove_prefix(sizeof(Elf64_Dyn))) {
     Elf64_Dyn entry;
     std::memcpy(&entry, entries.data(), sizeof entry);
     if (entry.d_tag != tag || entry.d_un.d_val >= strings.size()) continue;
-    const std::string_view rest = strings.substr(entry.d_un.d_val);
+    const std::string_view rest = std::string_view(strings).substr(entry.d_un.d_val);
     texts.emplace_back(rest.substr(0, rest.find('\0')));
   }
   return texts;
@@ -167,29 +174,30 @@ std::vector<std::string> dynamic_texts(const std::filesystem::path& file, int64_
 }  // namespace
 
 std::string build_id_of(const std::filesystem::path& file) {
-  const auto elf = Elf::read(file);
+  auto elf = Elf::open(file);
   if (!elf) return {};
   for (const auto& section : elf->sections()) {
     if (section.type != SHT_NOTE) continue;
-    if (std::string id = build_id_in(section.content); !id.empty()) return id;
+    if (std::string id = build_id_in(elf->content_of(section)); !id.empty()) return id;
   }
   return {};
 }
 
 std::string code_hash_of(const std::filesystem::path& file) {
-  return hash_of_sections(file, [](const Elf::Section& section, XXH64_state_t& state) {
+  return hash_of_sections(file, [](Elf& elf, const Elf::Section& section, XXH64_state_t& state) {
     const auto starts = [&](std::string_view prefix) { return section.name.starts_with(prefix); };
     const bool is_code = starts(".text") || starts(".rodata") || starts(".data.rel.ro") || starts(".nv_fatbin");
-    if (!is_code || section.content.empty()) return false;
-    add_name_and_content(section, state);
+    const std::string content = is_code ? elf.content_of(section) : std::string();
+    if (content.empty()) return false;
+    add_name_and_content(section.name, content, state);
     return true;
   });
 }
 
 std::string image_hash_of(const std::filesystem::path& file) {
-  return hash_of_sections(file, [](const Elf::Section& section, XXH64_state_t& state) {
+  return hash_of_sections(file, [](Elf& elf, const Elf::Section& section, XXH64_state_t& state) {
     if ((section.flags & SHF_ALLOC) == 0 || section.name == ".note.gnu.build-id") return false;
-    add_name_and_content(section, state);
+    add_name_and_content(section.name, elf.content_of(section), state);
     for (const uint64_t number : {section.size, section.alignment}) XXH64_update(&state, &number, sizeof number);
     return true;
   });
@@ -211,10 +219,12 @@ std::string soname_of(const std::filesystem::path& file) {
 std::vector<std::string> needed_by(const std::filesystem::path& file) { return dynamic_texts(file, DT_NEEDED); }
 
 std::string interpreter_of(const std::filesystem::path& program) {
-  const auto elf = Elf::read(program);
+  auto elf = Elf::open(program);
   if (!elf) return {};
   for (const Elf::Section& section : elf->sections()) {
-    if (section.name == ".interp") return std::string(section.content.substr(0, section.content.find('\0')));
+    if (section.name != ".interp") continue;
+    const std::string content = elf->content_of(section);
+    return content.substr(0, content.find('\0'));
   }
   return {};
 }
