@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 LibraryVersion installed_version(const LibrarySource& source, const fs::path& file) {
-  const std::string package = packages_of({fs::canonical(file)}).front().name;
+  const std::string package = package_name_of(fs::canonical(file));
   std::string version = package.substr(package.rfind(' ') + 1);
   if (version == "unknown" && !version_in_name(file.string()).empty()) version = version_in_name(file.string());
   return {source.kind, file.string(), version, source};

@@ -1,11 +1,15 @@
 #include "gate/package.h"
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -47,26 +51,53 @@ std::vector<std::string> packed_paths(const fs::path& file, const fs::path& root
                                 : std::vector<std::string>{path};
 }
 
-// Lines of `dpkg --verify` end in the paths of files that are not as they were installed.
-bool is_as_installed(const std::string& package, const std::string& path, const fs::path& root) {
-  const std::vector<std::string> lines = lines_of(output_of({"dpkg", "--verify", package}, root));
-  return std::none_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.ends_with(" " + path); });
+// What one program says of all of `more` at once.
+std::vector<std::string> lines_about(std::vector<std::string> command, const std::vector<std::string>& more,
+                                     const fs::path& root) {
+  if (more.empty()) return {};
+  command.insert(command.end(), more.begin(), more.end());
+  return lines_of(output_of(std::move(command), root));
 }
 
-std::optional<Deb> deb_of(const fs::path& file, const fs::path& root) {
-  for (const std::string& path : packed_paths(file, root)) {
-    for (const std::string& line : lines_of(output_of({"dpkg-query", "--search", path}, root))) {
-      const std::string end = ": " + path;
-      if (!line.ends_with(end)) continue;
-      Deb deb{line.substr(0, line.size() - end.size()), ""};
-      if (deb.package.find(' ') != std::string::npos) return std::nullopt;  // "a, b" share it, or it is diverted
-      deb.version = output_of({"dpkg-query", "--show", "--showformat=${Version}", deb.package}, root);
-      const bool is_version = !deb.version.empty() && deb.version.find_first_of(" \n") == std::string::npos;
-      if (!is_version || !is_as_installed(deb.package, path, root)) return std::nullopt;
-      return deb;
+// One question for all files: dpkg reads its whole database anew for each.
+std::vector<std::optional<Deb>> debs_of(const std::vector<fs::path>& files, const fs::path& root) {
+  std::vector<std::string> paths, names;
+  for (const fs::path& file : files) std::ranges::copy(packed_paths(file, root), std::back_inserter(paths));
+  // "PACKAGE: PATH"; "a, b" share a path that they both have, and one that is diverted is told in more words.
+  const std::vector<std::string> found = lines_about({"dpkg-query", "--search"}, paths, root);
+  const auto package_of = [&](const std::string& path) -> std::string {
+    const std::string end = ": " + path;
+    const auto line = std::ranges::find_if(found, [&](const std::string& one) { return one.ends_with(end); });
+    return line == found.end() ? "" : line->substr(0, line->size() - end.size());
+  };
+  std::vector<std::pair<std::string, std::string>> owners;  // of each file: its package, and its path there
+  for (const fs::path& file : files) {
+    auto& [package, path] = owners.emplace_back();
+    for (const std::string& packed : packed_paths(file, root)) {
+      package = package_of(path = packed);
+      if (!package.empty()) break;
     }
+    if (package.find(' ') != std::string::npos) package.clear();
+    if (!package.empty() && std::ranges::find(names, package) == names.end()) names.push_back(package);
   }
-  return std::nullopt;
+  std::map<std::string, std::string> versions;
+  for (const std::string& line :
+       lines_about({"dpkg-query", "--show", "--showformat=${binary:Package} ${Version}\\n"}, names, root)) {
+    const size_t space = line.find(' ');
+    const bool is_pair = space != std::string::npos && line.find(' ', space + 1) == std::string::npos;
+    if (is_pair) versions[line.substr(0, space)] = line.substr(space + 1);
+  }
+  // Its lines end in the paths of files that are not as they were installed.
+  const std::vector<std::string> edited = lines_about({"dpkg", "--verify"}, names, root);
+  std::vector<std::optional<Deb>> debs;
+  for (const auto& [package, path] : owners) {
+    const auto version = versions.find(package);
+    const auto is_of_it = [&, end = " " + path](const std::string& line) { return line.ends_with(end); };
+    const bool is_known = version != versions.end() && !version->second.empty();
+    debs.push_back(is_known && std::ranges::none_of(edited, is_of_it) ? std::optional(Deb{package, version->second})
+                                                                      : std::nullopt);
+  }
+  return debs;
 }
 
 std::string name_of(const Deb& deb) {
@@ -193,15 +224,22 @@ std::optional<Package> wheel_of(const fs::path& file, const fs::path& root) {
 
 }  // namespace
 
+std::string package_name_of(const fs::path& file) {
+  const fs::path root = "/";
+  const std::optional<Deb> deb = debs_of({file}, root).front();
+  return deb ? name_of(*deb) : wheel_of(file, root).value_or(Package{}).name;
+}
+
 std::vector<Package> packages_of(const std::vector<fs::path>& files, const fs::path& root) {
   std::vector<Package> packages;
   std::vector<Deb> debs;
-  for (const fs::path& file : files) {
-    if (const auto deb = deb_of(file, root)) {
+  const std::vector<std::optional<Deb>> found = debs_of(files, root);
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (const auto& deb = found[i]) {
       packages.push_back({name_of(*deb), kUnknown});
       debs.push_back(*deb);
     } else {
-      packages.push_back(wheel_of(file, root).value_or(Package{}));
+      packages.push_back(wheel_of(files[i], root).value_or(Package{}));
     }
   }
   const std::map<std::string, std::string> checksums = checksums_of(debs, root);
@@ -211,15 +249,22 @@ std::vector<Package> packages_of(const std::vector<fs::path>& files, const fs::p
   return packages;
 }
 
-// A program that a busy machine did not let run says nothing of the file.
+// By a library, which has the processor's own instructions for it: the program `sha256sum` has not.
 std::string sha256_of(const fs::path& file) {
-  constexpr int kTries = 3;
-  for (int i = 0; i < kTries; ++i) {
-    const ProgramEnd end = run_program({"sha256sum", "--zero", "--", file.string()});
-    const std::string sum = end.output.substr(0, kDigits);
-    if (end.status == 0 && is_sha256(sum)) return sum;
+  constexpr size_t kPart = 1 << 20;
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  std::ifstream in(file, std::ios::binary);
+  bool is_whole = in.is_open() && hash && EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) == 1;
+  for (std::vector<char> part(kPart); is_whole && !in.eof();) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    is_whole = !in.bad() && EVP_DigestUpdate(hash.get(), part.data(), static_cast<size_t>(in.gcount())) == 1;
   }
-  return kUnknown;
+  unsigned char bytes[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  if (!is_whole || EVP_DigestFinal_ex(hash.get(), bytes, &size) != 1) return kUnknown;
+  std::string sum;
+  for (unsigned int i = 0; i < size; ++i) sum += fmt::format("{:02x}", bytes[i]);
+  return sum;
 }
 
 std::vector<std::string> sha256_of(const std::vector<fs::path>& files) {

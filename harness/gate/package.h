@@ -20,6 +20,9 @@ struct Package {
 std::vector<Package> packages_of(const std::vector<std::filesystem::path>& files,
                                  const std::filesystem::path& root = "/");
 
+// The name alone, as Package has it: apt, which takes a second to read its lists, is not asked.
+std::string package_name_of(const std::filesystem::path& file);
+
 // 64 hexadecimal digits, or "unknown" for a file that cannot be read; of several, as many at once as there are
 // processors.
 std::string sha256_of(const std::filesystem::path& file);
