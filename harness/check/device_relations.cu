@@ -150,6 +150,38 @@ void for_each_element(int64_t elements, const Change& change) {
   wait_for_device();
 }
 
+struct Reverse {
+  Slice along;
+  Strided where;
+  DType dtype;
+  void* data;
+  __device__ void operator()(int64_t i) const {
+    const int64_t other = detail::mirrored(along, i);
+    if (other <= i) return;  // whose thread swaps both
+    const int64_t at = where.offset(i), there = where.offset(other);
+    const uint64_t bits = bits_at(dtype, data, at);
+    put_bits(dtype, data, at, bits_at(dtype, data, there));
+    put_bits(dtype, data, there, bits);
+  }
+};
+
+struct SetZero {
+  Strided where;
+  DType dtype;
+  void* data;
+  __device__ void operator()(int64_t i) const { put_bits(dtype, data, where.offset(i), 0); }
+};
+
+struct Put {
+  Strided from_where, to_where;
+  DType dtype;
+  const void* from;
+  void* to;
+  __device__ void operator()(int64_t i) const {
+    put_bits(dtype, to, to_where.offset(i), bits_at(dtype, from, from_where.offset(i)));
+  }
+};
+
 struct SetNan {
   Slice slice;
   Strided where;
@@ -222,6 +254,16 @@ int64_t changed_in_leading_part_on_device(const TensorSpec& whole_spec, const vo
 
 Scaling scaling_on_device(const TensorSpec& spec, int power, const void* before, const void* after) {
   return found_by(spec.elements(), BrokenScaling{strided(spec), spec.dtype, power, before, after});
+}
+
+void reverse_on_device(const TensorSpec& spec, int axis, void* data) {
+  for_each_element(spec.elements(), Reverse{slice_of(spec, axis, 0), strided(spec), spec.dtype, data});
+}
+
+void put_among_zeros_on_device(const TensorSpec& spec, const void* data, const TensorSpec& larger_spec, void* larger) {
+  for_each_element(larger_spec.elements(), SetZero{strided(larger_spec), larger_spec.dtype, larger});
+  const Strided first = strided(detail::first_of(spec, larger_spec));
+  for_each_element(spec.elements(), Put{strided(spec), first, spec.dtype, data, larger});
 }
 
 void set_nan_on_device(const Slice& slice, const TensorSpec& spec, void* data) {

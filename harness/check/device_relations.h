@@ -15,6 +15,8 @@ int64_t changed_in_leading_part_on_device(const TensorSpec& whole_spec, const vo
                                           const void* part);
 Scaling scaling_on_device(const TensorSpec& spec, int power, const void* before, const void* after);
 
+void reverse_on_device(const TensorSpec& spec, int axis, void* data);
+void put_among_zeros_on_device(const TensorSpec& spec, const void* data, const TensorSpec& larger_spec, void* larger);
 void set_nan_on_device(const Slice& slice, const TensorSpec& spec, void* data);
 void scale_on_device(const TensorSpec& spec, int power, void* data);
 

@@ -45,6 +45,28 @@ Scaling scaling_of(const TensorSpec& spec, int power, const std::byte* before, c
   return found;
 }
 
+void reverse(const TensorSpec& spec, int axis, std::byte* data) {
+  const Slice along = slice_of(spec, axis, 0);
+  for (int64_t i = 0; i < spec.elements(); ++i) {
+    const int64_t other = detail::mirrored(along, i);
+    if (other <= i) continue;
+    const int64_t at = offset_of(spec, i), there = offset_of(spec, other);
+    const uint64_t bits = load_bits(spec.dtype, data, at);
+    store_bits(spec.dtype, data, at, load_bits(spec.dtype, data, there));
+    store_bits(spec.dtype, data, there, bits);
+  }
+}
+
+void put_among_zeros(const TensorSpec& spec, const std::byte* data, const TensorSpec& larger_spec, std::byte* larger) {
+  for (int64_t i = 0; i < larger_spec.elements(); ++i) {
+    store_bits(larger_spec.dtype, larger, offset_of(larger_spec, i), 0);
+  }
+  const TensorSpec first = detail::first_of(spec, larger_spec);
+  for (int64_t i = 0; i < spec.elements(); ++i) {
+    store_bits(spec.dtype, larger, offset_of(first, i), load_bits(spec.dtype, data, offset_of(spec, i)));
+  }
+}
+
 void set_nan(const Slice& slice, const TensorSpec& spec, std::byte* data) {
   for (int64_t i = 0; i < spec.elements(); ++i) {
     if (slice.holds(i)) store_bits(spec.dtype, data, offset_of(spec, i), detail::nan_bits(spec.dtype));

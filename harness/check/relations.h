@@ -41,12 +41,29 @@ struct Scaling {
 };
 Scaling scaling_of(const TensorSpec& spec, int power, const std::byte* before, const std::byte* after);
 
+// The slices along an axis, in reverse order.
+void reverse(const TensorSpec& spec, int axis, std::byte* data);
+// The elements of a tensor at their coordinates in `larger`, no shorter along any axis, and zero everywhere else.
+void put_among_zeros(const TensorSpec& spec, const std::byte* data, const TensorSpec& larger_spec, std::byte* larger);
+
 // Sets every element of `slice` to NaN.
 void set_nan(const Slice& slice, const TensorSpec& spec, std::byte* data);
 // Multiplies every element by 2^power, and rounds it.
 void scale(const TensorSpec& spec, int power, std::byte* data);
 
 namespace detail {
+
+// The element that takes the place of element i where the slices along an axis, one of which is given, are reversed.
+ASSAY_HD inline int64_t mirrored(const Slice& along, int64_t i) {
+  return i + (along.length - 1 - 2 * (i / along.inner % along.length)) * along.inner;
+}
+
+// Where the elements of a tensor lie that has the first coordinates of another, in that one.
+inline TensorSpec first_of(const TensorSpec& spec, const TensorSpec& larger_spec) {
+  TensorSpec first = spec;
+  first.strides = larger_spec.strides;
+  return first;
+}
 
 ASSAY_HD inline uint64_t nan_bits(DType t) { return encode(t, std::numeric_limits<double>::quiet_NaN()); }
 

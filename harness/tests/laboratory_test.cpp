@@ -87,6 +87,29 @@ TEST_F(Laboratories, MakeTheSameContents) {
   }
 }
 
+TEST_F(Laboratories, ReverseAndPutAmongZerosAlike) {
+  for (const TensorSpec& spec : specs()) {
+    Pair pair = filled(spec, 7);
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::vector<std::byte> before(pair.host.bytes().begin(), pair.host.bytes().end());
+      host_->reverse(spec, axis, pair.host);
+      device_->reverse(spec, axis, pair.device);
+      expect_same_bytes(spec, pair);
+      EXPECT_FALSE(std::equal(before.begin(), before.end(), pair.host.bytes().begin())) << axis;
+    }
+    TensorSpec larger = spec;
+    larger.shape = {3, 42, 51};
+    larger.strides = row_major(larger.shape, 3);
+    const Pair among = made(larger, [&](Laboratory& l, Content& content) {
+      l.poison(larger, Poison::first, content);
+      l.put_among_zeros(spec, &l == host_.get() ? pair.host : pair.device, larger, content);
+    });
+    expect_same_bytes(larger, among);
+    EXPECT_EQ(host_->element(larger, among.host, 50), 0u);
+    EXPECT_EQ(host_->element(larger, among.host, 51), host_->element(spec, pair.host, 50));
+  }
+}
+
 TEST_F(Laboratories, HashElementsAndMajoritiesAlike) {
   for (const TensorSpec& spec : specs()) {
     const Pair pair = filled(spec, 7);

@@ -70,6 +70,45 @@ TEST(Relations, ALeadingPartMayLieOtherwise) {
   EXPECT_EQ(changed_in_leading_part(padded(), bytes_of(whole), part, bytes_of(alone)), 7);
 }
 
+TEST(Relations, ReversedSlicesLieWhereTheirCounterpartsLay) {
+  const std::vector<float> before = counting(padded());
+  for (int axis = 0; axis < 3; ++axis) {
+    std::vector<float> after = before;
+    reverse(padded(), axis, bytes_of(after));
+    for (int64_t i = 0; i < 24; ++i) {
+      int64_t of[] = {i / 12, i / 4 % 3, i % 4};
+      auto& along = of[static_cast<size_t>(axis)];
+      along = kShape[static_cast<size_t>(axis)] - 1 - along;
+      const auto from = static_cast<size_t>(offset_of(padded(), 12 * of[0] + 4 * of[1] + of[2]));
+      EXPECT_EQ(at(after, i), before[from]) << axis << " " << i;
+    }
+    for (const size_t padding : {4u, 5u, 10u}) EXPECT_EQ(after[padding], before[padding]) << axis;
+    reverse(padded(), axis, bytes_of(after));
+    EXPECT_EQ(after, before) << axis;
+  }
+}
+
+TEST(Relations, ColumnsAreReversedWhereverTheyLie) {
+  // 2 x 3 by columns, one element between them.
+  const TensorSpec columns{.name = "a", .shape = {2, 3}, .strides = {1, 3}, .fill = {}};
+  std::vector<float> values{1, 4, 0, 2, 5, 0, 3, 6};
+  reverse(columns, 1, bytes_of(values));
+  EXPECT_EQ(values, (std::vector<float>{3, 6, 0, 2, 5, 0, 1, 4}));
+  reverse(columns, 0, bytes_of(values));
+  EXPECT_EQ(values, (std::vector<float>{6, 3, 0, 5, 2, 0, 4, 1}));
+}
+
+TEST(Relations, AmongZerosElementsKeepTheirCoordinates) {
+  const TensorSpec small{.name = "a", .shape = {2, 3}, .strides = {4, 1}, .fill = {}};
+  const std::vector<float> values{1, 2, 3, -1, 4, 5, 6};
+  // One longer along either axis, by columns, with an element between them.
+  const TensorSpec larger{.name = "a", .shape = {3, 4}, .strides = {1, 4}, .fill = {}};
+  std::vector<float> got(static_cast<size_t>(larger.span_elements()), 9.0f);
+  put_among_zeros(small, bytes_of(values), larger, bytes_of(got));
+  EXPECT_EQ(got, (std::vector<float>{1, 4, 0, 9, 2, 5, 0, 9, 3, 6, 0, 9, 0, 0, 0}));
+  for (const float zero : {got[2], got[12]}) EXPECT_FALSE(std::signbit(zero));
+}
+
 TEST(Relations, ScalingIsExactOrBroken) {
   std::vector<float> before = counting(padded());
   at(before, 3) = 1e38f;  // four times it overflows: it says nothing

@@ -62,6 +62,9 @@ class Laboratory {
   virtual Content hold(uint64_t bytes) = 0;  // undefined bytes. Throws when there is no memory for them.
   virtual void poison(const TensorSpec& spec, Poison poison, Content& content) = 0;  // padding included
   virtual void fill(const TensorSpec& spec, uint64_t seed, Content& content) = 0;    // the elements alone
+  virtual void reverse(const TensorSpec& spec, int axis, Content& content) = 0;
+  virtual void put_among_zeros(const TensorSpec& spec, const Content& content, const TensorSpec& larger_spec,
+                               Content& larger) = 0;
   virtual void set_nan(const TensorSpec& spec, const Slice& slice, Content& content) = 0;
   virtual void scale(const TensorSpec& spec, int power, Content& content) = 0;
 

@@ -90,6 +90,13 @@ class CudaLaboratory : public Laboratory {
     fill_on_device(spec, seed, content.data());
     wait_for_device();
   }
+  void reverse(const TensorSpec& spec, int axis, Content& content) override {
+    reverse_on_device(spec, axis, content.data());
+  }
+  void put_among_zeros(const TensorSpec& spec, const Content& content, const TensorSpec& larger_spec,
+                       Content& larger) override {
+    put_among_zeros_on_device(spec, content.data(), larger_spec, larger.data());
+  }
   void set_nan(const TensorSpec& spec, const Slice& slice, Content& content) override {
     set_nan_on_device(slice, spec, content.data());
   }

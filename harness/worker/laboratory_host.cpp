@@ -76,6 +76,13 @@ class HostLaboratory : public Laboratory {
   void fill(const TensorSpec& spec, uint64_t seed, Content& content) override {
     fills_.fill(spec, seed, content.data());
   }
+  void reverse(const TensorSpec& spec, int axis, Content& content) override {
+    assay::reverse(spec, axis, content.data());
+  }
+  void put_among_zeros(const TensorSpec& spec, const Content& content, const TensorSpec& larger_spec,
+                       Content& larger) override {
+    assay::put_among_zeros(spec, content.data(), larger_spec, larger.data());
+  }
   void set_nan(const TensorSpec& spec, const Slice& slice, Content& content) override {
     assay::set_nan(slice, spec, content.data());
   }
