@@ -267,6 +267,13 @@ std::optional<Case> first_of_batch(const Case& c) {
   return c.with({{"batch", "1"}});
 }
 
+std::vector<TensorAxis> order_of_batch(const Case& c, const std::vector<const char*>& tensors) {
+  std::vector<TensorAxis> all;
+  if (c.integer("batch") < 2) return all;
+  for (const char* tensor : tensors) all.push_back({tensor, 0});
+  return all;
+}
+
 void add_norm_cases(CaseList& list) {
   for (const char* fields : {
            "n=0,dtype=f32",

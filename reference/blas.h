@@ -152,6 +152,8 @@ std::vector<TensorSpec> norm_tensors(const Case& c, FillSpec fill);
 std::vector<Sensitivity> norm_sensitivities(const Case& c);
 std::vector<RowIndependence> norm_row_independence(const Case& c, const char* result = "r");
 std::optional<Case> first_of_batch(const Case& c);
+// The vectors of a batch, each a row: along the first axis of the inputs and of the result.
+std::vector<TensorAxis> order_of_batch(const Case& c, const std::vector<const char*>& tensors);
 void add_norm_cases(CaseList& list);
 
 // Whether elements drawn again, enough of them, change an output for certain.

@@ -56,6 +56,11 @@ std::vector<FieldSpec> Op::all_fields() const {
   return all;
 }
 
+Case Op::longer(const Case& c, const char* terms) {
+  constexpr int64_t kMore = 37;  // no multiple of a vector, and more than the longest holds: blocks end elsewhere
+  return c.with({{terms, print_number(c.integer(terms) + kMore)}});
+}
+
 std::vector<TensorSpec> Op::tensors(const Case& c) const {
   std::vector<TensorSpec> all = own_tensors(c);
   const Support support = Support::parse(c.word("support"));

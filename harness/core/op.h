@@ -137,6 +137,12 @@ struct RowIndependence {
   int output_axis = 0;
 };
 
+// An axis of a tensor, by the tensor's name.
+struct TensorAxis {
+  std::string tensor;
+  int axis = 0;
+};
+
 // Multiplying `input` by 2^k multiplies `output` by 2^(k * power), exactly, barring overflow and underflow.
 struct ScaleRelation {
   std::string input;
@@ -190,6 +196,14 @@ class Op {
   // A smaller case whose inputs are leading elements (in logical order) of this one's under the same fill and seed, and
   // whose outputs are therefore leading elements of this one's outputs: the first row or batch entry alone.
   virtual std::optional<Case> leading_part(const Case&) const { return std::nullopt; }
+  // An axis along which no slice knows of another, rows or else batch entries, as every input and output has it that
+  // has it at all: with the inputs' slices in another order so are the outputs', and nothing else changes. Empty where
+  // there is none of two slices or more.
+  virtual std::vector<TensorAxis> row_order(const Case&) const { return {}; }
+  // A case with a few terms more in every sum and outputs of the same shapes, which are the same where the inputs are
+  // those of this one, from the first element on along each axis, and zero beyond.
+  virtual std::optional<Case> more_terms(const Case&) const { return std::nullopt; }
+
   // The same case with longer leading dimensions, where the op has such fields: every field named pad*, 3 more.
   std::optional<Case> padded(const Case& c) const;
 
@@ -200,6 +214,10 @@ class Op {
   // Throws UsageError where the op does not have the case: tensors(c) throws, or the support lies not within them.
   void require(const Case& c) const;
   Case make(const std::vector<std::pair<std::string, std::string>>& given) const;
+
+ protected:
+  // For more_terms(): the case with 37 more in the field that counts a sum's terms.
+  static Case longer(const Case& c, const char* terms);
 };
 
 // The ops of a build, immutable after start.

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 
+#include "check/relations.h"
 #include "oracle_run.h"
 
 namespace assay {
@@ -167,6 +170,108 @@ TEST(Probes, ALeadingPartComputedAloneIsTheSame) {
       EXPECT_GT(parts, least_of(*op, 10)) << op->name();
     }
   }
+}
+
+// Every case of the smoke tier, and those by which a kernel's fingerprint is taken.
+std::vector<Case> probed_cases(const Op& op) {
+  std::vector<Case> all = op.cases(Tier::smoke);
+  for (const ProbeSet& set : op.probes()) {
+    for (const Probe& probe : set.probes) {
+      if (op.tensors(probe.c)[0].elements() <= 20000) all.push_back(probe.c);
+    }
+  }
+  return all;
+}
+
+// Elements of a reference as a kernel's output has them, for relations to be asked of it.
+std::vector<std::byte> packed(const Reference& r, const std::vector<double>& values) {
+  std::vector<std::byte> all(r.size() * sizeof(double));
+  for (size_t i = 0; i < r.size(); ++i) {
+    store_bits(DType::f64, all.data(), static_cast<int64_t>(i), encode(DType::f64, values[i]));
+  }
+  return all;
+}
+
+TEST(Probes, RowsInReverseOrderGiveTheSameRows) {
+  for (const auto& op : registry().all()) {
+    int orders = 0;
+    for (const Case& c : probed_cases(*op)) {
+      const std::vector<TensorAxis> axes = op->row_order(c);
+      if (axes.empty()) continue;
+      SCOPED_TRACE(c.id());
+      const Inputs before(*op, c);
+      Inputs after(*op, c);
+      std::map<std::string, int> outputs;
+      int64_t longest = 0;
+      for (const TensorAxis& along : axes) {
+        const auto spec = std::ranges::find(after.specs, along.tensor, &TensorSpec::name);
+        ASSERT_NE(spec, after.specs.end()) << along.tensor;
+        longest = std::max(longest, spec->shape.at(static_cast<size_t>(along.axis)));
+        if (spec->role != Role::input) outputs[along.tensor] = along.axis;
+        if (spec->role == Role::output || !spec->is_read) continue;
+        reverse(*spec, along.axis, after.storage[static_cast<size_t>(spec - after.specs.begin())].data());
+      }
+      EXPECT_GT(longest, 1);
+      const std::vector<Reference> want = op->oracle(c, before.views, 1), got = op->oracle(c, after.views, 1);
+      for (size_t k = 0; k < want.size(); ++k) {
+        ASSERT_TRUE(outputs.contains(want[k].tensor)) << want[k].tensor;
+        TensorSpec spec = *std::ranges::find(after.specs, want[k].tensor, &TensorSpec::name);
+        spec.dtype = DType::f64;
+        spec.strides = row_major(spec.shape);
+        for (const auto part : {&Reference::hi, &Reference::lo, &Reference::e_ref}) {
+          std::vector<std::byte> turned = packed(got[k], got[k].*part);
+          reverse(spec, outputs.at(want[k].tensor), turned.data());
+          EXPECT_EQ(turned, packed(want[k], want[k].*part));
+        }
+      }
+      ++orders;
+    }
+    const auto nightly = op->cases(Tier::nightly);
+    const bool has_rows = std::ranges::any_of(nightly, [&](const Case& c) { return !op->row_order(c).empty(); });
+    EXPECT_TRUE(has_rows || op->name().starts_with("blas_")) << op->name();
+    if (has_rows) {
+      EXPECT_GT(orders, least_of(*op, 10)) << op->name();
+    }
+  }
+}
+
+TEST(Probes, ZerosAfterTheLastTermChangeNothing) {
+  std::set<std::string_view> ops;
+  for (const auto& op : registry().all()) {
+    int extended = 0;
+    for (const Case& c : probed_cases(*op)) {
+      const std::optional<Case> more = op->more_terms(c);
+      if (!more) continue;
+      SCOPED_TRACE(c.id());
+      const Inputs base(*op, c);
+      Inputs larger(*op, *more);
+      for (size_t t = 0; t < base.specs.size(); ++t) {
+        const TensorSpec &spec = base.specs[t], &larger_spec = larger.specs[t];
+        if (spec.role != Role::input) {
+          EXPECT_EQ(spec.shape, larger_spec.shape) << spec.name;
+        }
+        if (spec.role == Role::output || !spec.is_read) continue;
+        put_among_zeros(spec, base.storage[t].data(), larger_spec, larger.storage[t].data());
+      }
+      const std::vector<Reference> want = op->oracle(c, base.views, 1), got = op->oracle(*more, larger.views, 1);
+      for (size_t k = 0; k < want.size(); ++k) {
+        for (size_t i = 0; i < want[k].size(); ++i) {
+          ASSERT_EQ(encode(want[k].dtype, got[k].hi[i], true), encode(want[k].dtype, want[k].hi[i], true))
+              << want[k].tensor << "[" << i << "]";
+          if (std::isfinite(want[k].hi[i])) {
+            ASSERT_EQ(got[k].lo[i], want[k].lo[i]) << i;
+          }
+        }
+      }
+      ++extended;
+    }
+    if (extended > 0) {
+      EXPECT_GT(extended, least_of(*op, 10)) << op->name();
+      ops.insert(op->name());
+    }
+  }
+  EXPECT_EQ(ops, (std::set<std::string_view>{"blas_asum", "blas_dot", "blas_gemm", "blas_gemv", "blas_nrm2",
+                                             "blas_syrk", "gemm", "gemm_int8", "matmul", "reduce"}));
 }
 
 }  // namespace

@@ -44,6 +44,12 @@ class AsumOp final : public BlasOp {
 
   std::vector<RowIndependence> row_independence(const Case& c) const override { return norm_row_independence(c); }
   std::optional<Case> leading_part(const Case& c) const override { return first_of_batch(c); }
+  std::vector<TensorAxis> row_order(const Case& c) const override { return order_of_batch(c, {"x", "r"}); }
+
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (c.integer("n") == 0 || c.integer("incx") <= 0) return std::nullopt;
+    return longer(c, "n");
+  }
 
   std::vector<ScaleRelation> scale_relations(const Case& c) const override {
     const std::string& fill = c.word("fill");

@@ -156,6 +156,14 @@ class DotOp final : public BlasOp {
 
   std::optional<Case> leading_part(const Case& c) const override { return first_of_batch(c); }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override { return order_of_batch(c, {"x", "y", "r"}); }
+
+  // The last of both where the last elements of both tensors are.
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (c.integer("n") == 0 || c.integer("incx") <= 0 || c.integer("incy") <= 0) return std::nullopt;
+    return longer(c, "n");
+  }
+
   std::vector<ScaleRelation> scale_relations(const Case& c) const override {
     const std::string& fill = c.word("fill");
     if (fill == "huge" || fill == "subnormal") return {};

@@ -73,6 +73,16 @@ class GemmOp final : public ProductOp {
             {.input = "b", .input_axis = c.word("transb") == "n" ? 1 : 0, .output = "c", .output_axis = 1}};
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer("m") < 2) return {};
+    return {{"a", c.word("transa") == "n" ? 0 : 1}, {"c", 0}};
+  }
+
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (scalar_of(c, "alpha").is_zero() || c.integer("k") == 0) return std::nullopt;
+    return longer(c, "k");
+  }
+
  protected:
   int64_t terms(const Case& c) const override { return c.integer("k"); }
 };

@@ -73,6 +73,17 @@ class GemvOp final : public ProductOp {
     return all;
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (length_of_y(c) < 2) return {};
+    return {{"a", c.word("trans") == "n" ? 0 : 1}, {"y", 0}};
+  }
+
+  // The last of x where its tensor's last elements are.
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (!reads_products(c) || c.integer("incx") < 0) return std::nullopt;
+    return longer(c, c.word("trans") == "n" ? "n" : "m");
+  }
+
  protected:
   int64_t terms(const Case& c) const override { return length_of_x(c); }
 };

@@ -64,6 +64,11 @@ class GerOp final : public ProductOp {
     return changes(c, outputs, {"alpha"}, {"x", "y", "a"});
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer("m") < 2) return {};
+    return {{"x", 0}, {"a", 0}};
+  }
+
  protected:
   int64_t terms(const Case&) const override { return 1; }
 };

@@ -83,6 +83,7 @@ class IamaxOp final : public MovingOp {
 
   std::vector<RowIndependence> row_independence(const Case& c) const override { return norm_row_independence(c, "k"); }
   std::optional<Case> leading_part(const Case& c) const override { return first_of_batch(c); }
+  std::vector<TensorAxis> row_order(const Case& c) const override { return order_of_batch(c, {"x", "k"}); }
 
   Bounds bounds(const Case&, const Contract&, const Reference& reference) const override {
     Bounds b;

@@ -110,6 +110,12 @@ class Nrm2Op final : public BlasOp {
 
   std::vector<RowIndependence> row_independence(const Case& c) const override { return norm_row_independence(c); }
   std::optional<Case> leading_part(const Case& c) const override { return first_of_batch(c); }
+  std::vector<TensorAxis> row_order(const Case& c) const override { return order_of_batch(c, {"x", "r"}); }
+
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (c.integer("n") == 0 || c.integer("incx") <= 0) return std::nullopt;
+    return longer(c, "n");
+  }
 
  protected:
   int64_t terms(const Case& c) const override { return c.integer("n") * parts_of(c); }

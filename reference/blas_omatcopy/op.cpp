@@ -150,6 +150,11 @@ class OmatcopyOp final : public BlasOp {
     return {{.input = "a", .output = "b"}};
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer("rows") < 2) return {};
+    return {{"a", 0}, {"b", transposes(c) ? 1 : 0}};
+  }
+
  protected:
   int64_t terms(const Case& c) const override { return parts_of(c); }
 

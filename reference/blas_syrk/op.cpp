@@ -78,6 +78,11 @@ class SyrkOp final : public ProductOp {
     return all;
   }
 
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (scalar_of(c, "alpha").is_zero() || c.integer("k") == 0) return std::nullopt;
+    return longer(c, "k");
+  }
+
  protected:
   int64_t terms(const Case& c) const override { return c.integer("k"); }
 };

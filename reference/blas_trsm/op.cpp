@@ -119,6 +119,12 @@ class TrsmOp final : public BlasOp {
     return order_of_a(c) < 4 ? changes(c, outputs, {"alpha"}, {"b"}) : changes(c, outputs, {"alpha"}, {"a", "b"});
   }
 
+  // The systems: columns of b, or rows of it where a stands on the right.
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer(is_left(c) ? "n" : "m") < 2) return {};
+    return {{"b", is_left(c) ? 1 : 0}};
+  }
+
  protected:
   int64_t terms(const Case& c) const override { return order_of_a(c); }
 

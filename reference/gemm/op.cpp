@@ -217,6 +217,17 @@ class GemmOp final : public Op, public MatrixProductOp {
     return std::nullopt;
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer("m") > 1) return {{"a", c.word("ta") == "t" ? 2 : 1}, {"c", 1}};
+    if (c.integer("batch") > 1) return {{"a", 0}, {"b", 0}, {"c", 0}};
+    return {};
+  }
+
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (c.real("alpha") == 0 || c.integer("k") == 0) return std::nullopt;  // nothing is summed
+    return longer(c, "k");
+  }
+
   std::vector<RowIndependence> row_independence(const Case& c) const override {
     std::vector<RowIndependence> all;
     if (c.real("alpha") != 0 && c.integer("k") > 0) {

@@ -98,6 +98,9 @@ double power_of_two_below(double x) {
 // Farthest that an int8 number can lie from its zero point.
 int64_t reach(int64_t zero) { return std::max(127 - zero, zero + 128); }
 
+// The most products that an int32 holds the sum of, whatever they are.
+int64_t longest(const Case& c) { return 2147483647 / (reach(c.integer("za")) * reach(c.integer("zb"))); }
+
 void require_zero_point(const Case& c, const char* name) {
   if (c.integer(name) <= 127) return;
   throw UsageError("case of gemm_int8: field '" + std::string(name) + "' = " + c.word(name) +
@@ -156,10 +159,9 @@ class GemmInt8Op final : public Op {
   std::vector<TensorSpec> own_tensors(const Case& c) const override {
     for (const char* name : {"za", "zb", "zy"}) require_zero_point(c, name);
     const int64_t m = c.integer("m"), n = c.integer("n"), k = c.integer("k");
-    const int64_t longest = 2147483647 / (reach(c.integer("za")) * reach(c.integer("zb")));
-    if (k > longest) {
+    if (k > longest(c)) {
       throw UsageError("case of gemm_int8: field 'k' = " + c.word("k") +
-                       " may overflow int32 with these zero points; " + "give at most " + std::to_string(longest));
+                       " may overflow int32 with these zero points; " + "give at most " + std::to_string(longest(c)));
     }
     const bool tb = c.word("tb") == "t";
     Fills fills = fills_of(c);  // rows of A and columns of B are a generator's rows: the same matrices in every layout
@@ -229,6 +231,19 @@ class GemmInt8Op final : public Op {
   std::optional<Case> leading_part(const Case& c) const override {
     if (c.integer("m") < 2) return std::nullopt;
     return c.with({{"m", "1"}});
+  }
+
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer("m") < 2) return {};
+    return {{"a", 0}, {"y", 0}};
+  }
+
+  // Where a zero stands for the number zero: a zero point takes that away.
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (c.integer("za") != 0 || c.integer("zb") != 0) return std::nullopt;
+    Case more = longer(c, "k");
+    if (more.integer("k") > longest(c)) return std::nullopt;
+    return more;
   }
 
  private:

@@ -173,6 +173,11 @@ class LayernormResidual final : public Op {
     return c.with({{"rows", "1"}});
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer("rows") < 2) return {};
+    return {{"x", 0}, {"residual", 0}, {"y", 0}, {"mean", 0}, {"rstd", 0}};
+  }
+
   std::vector<RowIndependence> row_independence(const Case& c) const override {
     std::vector<RowIndependence> all;
     for (const char* input : {"x", "residual"}) {

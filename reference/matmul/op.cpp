@@ -209,6 +209,19 @@ class MatmulOp final : public Op {
     return std::nullopt;
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    const int rank = rank_of(c);
+    if (c.integer("m") > 1) return {{"a", rank - 2}, {"c", rank - 2}};
+    const std::vector<int64_t> batch = batch_of(c, "none");
+    if (!batch.empty() && batch[0] > 1) return {{"a", 0}, {"b", 0}, {"c", 0}};
+    return {};
+  }
+
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (c.integer("k") == 0) return std::nullopt;
+    return longer(c, "k");
+  }
+
   std::vector<RowIndependence> row_independence(const Case& c) const override {
     if (c.integer("k") == 0) return {};
     const int rank = rank_of(c);

@@ -116,6 +116,16 @@ class ReduceOp final : public Op {
     return c.with({{"outer", "1"}});
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer("outer") < 2) return {};
+    return {{"x", 0}, {"y", 0}};
+  }
+
+  std::optional<Case> more_terms(const Case& c) const override {
+    if (!is_sum(c) || c.integer("n") == 0) return std::nullopt;
+    return longer(c, "n");
+  }
+
   std::vector<RowIndependence> row_independence(const Case& c) const override {
     if (c.integer("n") == 0) return {};
     return {{.input = "x", .input_axis = 0, .output = "y", .output_axis = 0},

@@ -141,6 +141,13 @@ class Softmax final : public Op {
     return c.with({{"rows", "1"}});
   }
 
+  std::vector<TensorAxis> row_order(const Case& c) const override {
+    if (c.integer("rows") < 2) return {};
+    std::vector<TensorAxis> all{{"x", 0}, {"y", 0}};
+    if (has_mask(c)) all.push_back({"mask", 0});
+    return all;
+  }
+
   std::vector<RowIndependence> row_independence(const Case& c) const override {
     std::vector<RowIndependence> all{{"x", 0, "y", 0}};
     if (has_mask(c)) all.push_back({"mask", 0, "y", 0});
