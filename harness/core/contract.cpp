@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 
 #include "core/error.h"
@@ -60,9 +61,10 @@ std::string domain_mistake(const Contract& contract, const std::vector<FieldSpec
 
 std::vector<std::string> promise_names(uint32_t promises) {
   static constexpr const char* kNames[] = {"same-run",   "same-restart", "same-threads", "same-alignment",
-                                           "same-batch", "same-padding", "same-stream",  "same-load"};
+                                           "same-batch", "same-padding", "same-stream",  "same-load",
+                                           "same-order", "same-zeros"};
   std::vector<std::string> names;
-  for (uint32_t bit = 0; bit < 8; ++bit) {
+  for (uint32_t bit = 0; bit < std::size(kNames); ++bit) {
     if (promises & (1u << bit)) names.emplace_back(kNames[bit]);
   }
   return names;

@@ -1,11 +1,13 @@
 #include "gate/bundle.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <functional>
 
 #include "check/allowed.h"
 #include "check/poison.h"
@@ -27,10 +29,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // What bundle_program.h looks at.
-constexpr std::array<std::string_view, 16> kShown{"same-content", "same-address",   "same-crowd",   "contract",
-                                                  "launch",       "fallback",       "unwritten",    "guards",
-                                                  "inputs",       "accuracy",       "fresh",        "same-run",
-                                                  "same-threads", "same-alignment", "same-padding", "same-batch"};
+constexpr std::array<std::string_view, 18> kShown{
+    "same-content", "same-address",   "same-crowd",   "contract",   "launch",     "fallback",
+    "unwritten",    "guards",         "inputs",       "accuracy",   "fresh",      "same-run",
+    "same-threads", "same-alignment", "same-padding", "same-batch", "same-order", "same-zeros"};
 
 // A string literal.
 std::string c_string(std::string_view text) {
@@ -76,7 +78,9 @@ std::string joined(const std::vector<int64_t>& values) {
   return text.empty() ? "0" : text;  // an array has an element
 }
 
-// What a call's arrays are called behind their own name: "_0" is the case, others are related to it.
+// What a call's arrays are called behind their own name; that of another is related to the case.
+constexpr const char* kTheCase = "_0";
+
 std::string fields_of(const Case& c, const std::string& call) {
   std::string text = "const assay_field fields" + call + "[] = {\n";
   for (const FieldValue& f : c.fields()) {
@@ -175,14 +179,19 @@ FilledCase filled_from(const BundleOf& what, const Case& c, int64_t seed) {
   return {what.op, c, static_cast<uint64_t>(seed), what.threads};
 }
 
+// What is done to a call's inputs, which were filled from that seed.
+using Change = std::function<void(FilledCase&, int64_t)>;
+
 // All of the case's seeds, with what is right for them where the answers are to be looked at.
-std::string rounds_of(const BundleOf& what, const Case& c, const std::string& call, bool is_judged) {
-  const bool is_the_case = c == what.failing;
+std::string rounds_of(const BundleOf& what, const Case& c, const std::string& call, bool is_judged,
+                      const Change& change) {
+  const bool is_the_case = call == kTheCase;
   std::string arrays, list = "const Round rounds" + call + "[] = {\n";
   for (int64_t n = 0; n < c.integer("seeds"); ++n) {
     const int64_t seed = c.integer("seed") + n;
     const std::string name = fmt::format("{}_{}", call, n);
-    const FilledCase filled = filled_from(what, c, seed);
+    FilledCase filled = filled_from(what, c, seed);
+    if (change) change(filled, seed);
     arrays += inputs_of(filled, "inputs" + name);
     if (is_the_case) {
       arrays += inputs_of(filled_from(what, c, seed + static_cast<int64_t>(kStaleSeed)), "stale" + name);
@@ -194,8 +203,10 @@ std::string rounds_of(const BundleOf& what, const Case& c, const std::string& ca
   return arrays + list + "};\n";
 }
 
-std::string call_of(const BundleOf& what, const Case& c, const std::string& call, bool is_judged) {
-  return "// " + c.id() + "\n" + fields_of(c, call) + tensors_of(what, c, call) + rounds_of(what, c, call, is_judged);
+std::string call_of(const BundleOf& what, const Case& c, const std::string& call, bool is_judged,
+                    const Change& change = {}) {
+  return "// " + c.id() + "\n" + fields_of(c, call) + tensors_of(what, c, call) +
+         rounds_of(what, c, call, is_judged, change);
 }
 
 // A fill may depend on the shape.
@@ -213,7 +224,43 @@ bool has_leading_inputs(const BundleOf& what, const Case& part) {
 struct Relation {
   std::string check, how, promise;
   std::optional<Case> related;
+  Change change = {};              // where the inputs are not as filled
+  std::vector<int> reversed = {};  // of bundle_program.h's Related
 };
+
+bool is_given(const TensorSpec& tensor) { return tensor.role != Role::output && tensor.is_read; }
+
+// The case itself, with rows in reverse order.
+std::optional<Relation> reversed_of(const BundleOf& what) {
+  const std::vector<TensorAxis> axes = what.op.row_order(what.failing);
+  if (axes.empty()) return std::nullopt;
+  std::vector<int> reversed;
+  for (const TensorSpec& tensor : what.op.tensors(what.failing)) {
+    const auto along = std::ranges::find(axes, tensor.name, &TensorAxis::tensor);
+    reversed.push_back(along == axes.end() ? -1 : along->axis);
+  }
+  const auto reverse_inputs = [reversed](FilledCase& filled, int64_t) {
+    for (size_t i = 0; i < reversed.size(); ++i) {
+      const TensorSpec& tensor = filled.tensors()[i];
+      if (reversed[i] >= 0 && is_given(tensor)) reverse(tensor, reversed[i], filled.content(i));
+    }
+  };
+  return Relation{"same-order", "with rows in reverse order", "ASSAY_SAME_ORDER", what.failing, reverse_inputs,
+                  reversed};
+}
+
+Relation with_more_terms(const BundleOf& what) {
+  const auto put_among_zeros = [&what](FilledCase& larger, int64_t seed) {
+    const FilledCase base = filled_from(what, what.failing, seed);
+    for (size_t i = 0; i < base.tensors().size(); ++i) {
+      const TensorSpec& tensor = base.tensors()[i];
+      if (!is_given(tensor)) continue;
+      assay::put_among_zeros(tensor, base.views()[i].data, larger.tensors()[i], larger.content(i));
+    }
+  };
+  return {"same-zeros", "with zeros after the last term", "ASSAY_SAME_ZEROS", what.op.more_terms(what.failing),
+          put_among_zeros};
+}
 
 // What the judge also asks of a case (worker/examination.cpp), where the contract claims it.
 std::string related_of(const BundleOf& what) {
@@ -222,6 +269,8 @@ std::string related_of(const BundleOf& what) {
                                    c.with({{"offset", print_number(c.integer("offset") + 1)}})},
                                   {"same-padding", "with longer rows", "ASSAY_SAME_PADDING", what.op.padded(c)},
                                   {"same-batch", "alone", "ASSAY_SAME_BATCH", what.op.leading_part(c)}};
+  if (std::optional<Relation> reversed = reversed_of(what)) relations.push_back(*std::move(reversed));
+  relations.push_back(with_more_terms(what));
   for (const Sensitivity& s : what.op.sensitivities(c)) {
     if (s.changed) relations.push_back({"sensitivity", "with another " + s.what, "", s.changed});
   }
@@ -229,11 +278,11 @@ std::string related_of(const BundleOf& what) {
   int number = 0;
   for (const Relation& r : relations) {
     if (!r.related || !unclaimed(what.kernel.contract, *r.related).empty()) continue;
-    const bool is_judged = !r.promise.empty() && has_leading_inputs(what, *r.related);
+    const bool is_judged = !r.promise.empty() && (r.change || has_leading_inputs(what, *r.related));
     const std::string call = fmt::format("_{}", ++number);
-    calls += call_of(what, *r.related, call, is_judged);
-    list += fmt::format("    {{{{fields{0}, tensors{0}, rounds{0}}}, {1}, {2}, {3}}},\n", call, c_string(r.check),
-                        c_string(r.how), is_judged ? r.promise : "0");
+    calls += call_of(what, *r.related, call, is_judged, r.change);
+    list += fmt::format("    {{{{fields{0}, tensors{0}, rounds{0}}}, {1}, {2}, {3}, {{{4}}}}},\n", call,
+                        c_string(r.check), c_string(r.how), is_judged ? r.promise : "0", fmt::join(r.reversed, ", "));
   }
   return calls + list + "};\n";
 }
@@ -261,7 +310,7 @@ std::string case_of(const BundleOf& what) {
   text += fmt::format("constexpr uint64_t kWorkspaceLimit = {}u;  // bytes\n\n", what.contract.workspace_limit);
   text += fmt::format("const uint64_t kWorkspacePoison[2] = {{{:#x}, {:#x}}};\n\n",
                       poison_bits(DType::u8, Poison::first), poison_bits(DType::u8, Poison::second));
-  text += call_of(what, what.failing, "_0", true) + "const Call kCall = {fields_0, tensors_0, rounds_0};\n\n";
+  text += call_of(what, what.failing, kTheCase, true) + "const Call kCall = {fields_0, tensors_0, rounds_0};\n\n";
   return text + related_of(what);
 }
 

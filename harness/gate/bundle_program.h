@@ -61,6 +61,8 @@ struct Related {
   const char* check;
   const char* how;
   uint32_t promise;  // to give the same bytes; 0: none
+  // Of each tensor the axis along which its elements are those of the first call in reverse order, -1 where none is.
+  std::vector<int> reversed = {};
 };
 
 // Where buffers lie: they end at the hole behind them, begin at the one before, or end near it, at no multiple of twice
@@ -445,13 +447,24 @@ bool all_written(const Outputs& first, const Outputs& second) {
   return all;
 }
 
-// Of the leading elements, which may be all.
-void compare_bytes(const Outputs& base, const Outputs& got, const char* check, const std::string& how) {
-  for_each_output(kCall, [&](const Tensor& t, size_t, size_t output) {
+// Where element e is when those along an axis are in reverse order; negative: there is none.
+size_t place_of(const Tensor& t, int axis, size_t e) {
+  if (axis < 0) return e;
+  int64_t inner = 1;
+  for (int32_t a = axis + 1; a < t.ndim; ++a) inner *= t.shape[a];
+  const auto i = static_cast<int64_t>(e);
+  return static_cast<size_t>(i + (t.shape[axis] - 1 - 2 * (i / inner % t.shape[axis])) * inner);
+}
+
+// Of the leading elements, which may be all. `reversed` as in Related.
+void compare_bytes(const Outputs& base, const Outputs& got, const char* check, const std::string& how,
+                   const std::vector<int>& reversed = {}) {
+  for_each_output(kCall, [&](const Tensor& t, size_t i, size_t output) {
     for (size_t e = 0; e < got[output].size() && e < base[output].size(); ++e) {
-      if (got[output][e] == base[output][e]) continue;
+      const uint64_t now = got[output][reversed.empty() ? e : place_of(t, reversed[i], e)];
+      if (now == base[output][e]) continue;
       violation(check, element(t, static_cast<int64_t>(e)) + " " + number(decode(t.dtype, base[output][e])) +
-                           " became " + number(decode(t.dtype, got[output][e])) + " " + how);
+                           " became " + number(decode(t.dtype, now)) + " " + how);
       return;
     }
   });
@@ -485,7 +498,7 @@ void relate(const Related& related, size_t round, const Outputs& base) {
   const Round& asked = related.call.rounds[round];
   const Outputs got = plan.launch(asked.inputs, 1);
   if (asked.allowed != nullptr) check_accuracy(related.call, asked, got, std::string(", ") + related.how);
-  if (kPromises & related.promise) compare_bytes(base, got, related.check, related.how);
+  if (kPromises & related.promise) compare_bytes(base, got, related.check, related.how, related.reversed);
 }
 
 // Nothing when there is no answer to compare with.

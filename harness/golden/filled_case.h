@@ -18,7 +18,8 @@ class FilledCase {
   FilledCase& operator=(const FilledCase&) = delete;
 
   const std::vector<TensorSpec>& tensors() const { return tensors_; }
-  std::vector<TensorView> views() const;  // one a tensor; outputs have no data
+  std::vector<TensorView> views() const;                        // one a tensor; outputs have no data
+  std::byte* content(size_t i) { return contents_[i].data(); }  // of an input, to be changed
 
  private:
   std::vector<TensorSpec> tensors_;

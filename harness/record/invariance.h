@@ -28,6 +28,8 @@ inline constexpr std::array kInvariances{Invariance{"same-run", ASSAY_SAME_RUN},
                                          Invariance{"same-load", ASSAY_SAME_LOAD},
                                          Invariance{"same-padding", ASSAY_SAME_PADDING},
                                          Invariance{"same-batch", ASSAY_SAME_BATCH},
+                                         Invariance{"same-order", ASSAY_SAME_ORDER},
+                                         Invariance{"same-zeros", ASSAY_SAME_ZEROS},
                                          Invariance{"row-independence", 0u},
                                          Invariance{"scaling", 0u}};
 

@@ -64,6 +64,8 @@ constexpr std::array kCheckRows{
              "other work beside it, other callers of the kernel among it, gives the same bytes"},
     CheckRow{"same-padding", Verdict::nondeterministic, "another leading dimension gives the same bytes"},
     CheckRow{"same-batch", Verdict::nondeterministic, "the first row or batch entry alone gives the same bytes"},
+    CheckRow{"same-order", Verdict::nondeterministic, "rows in another order give the same rows"},
+    CheckRow{"same-zeros", Verdict::nondeterministic, "zeros after the last term of a sum change nothing"},
     CheckRow{"sensitivity", Verdict::wrong, "perturbing each argument changes the output"},
     CheckRow{"row-independence", Verdict::wrong,
              "NaN in one row shows in its answer and leaves the other rows' bytes alone"},

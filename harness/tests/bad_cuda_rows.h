@@ -40,6 +40,9 @@ inline constexpr Row kCudaRows[] = {
     Row{"huge_allocation", Verdict::crashed, "out of memory"}, Row{"infinite_kernel", Verdict::timeout, "no answer"},
     Row{"trust_workspace", Verdict::wrong, "accuracy"},
     Row{"nondeterministic", Verdict::nondeterministic, "same-run", kZeros},
-    Row{"address_dependent", Verdict::nondeterministic, "same-address", kZeros}};
+    Row{"address_dependent", Verdict::nondeterministic, "same-address", kZeros},
+    Row{"order_dependent", Verdict::nondeterministic, "same-order: with rows in reverse order: y", kZeros},
+    Row{"zeros_dependent", Verdict::nondeterministic, "same-zeros: with zeros after the last term: y[", kSum,
+        "good_sum"}};
 
 }  // namespace assay::bad

@@ -51,6 +51,7 @@ inline constexpr const char* kZeros = "reduce:kind=max,outer=7,n=33,inner=5,dtyp
 inline constexpr const char* kNaN = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=nan_one";
 inline constexpr const char* kLarge = "reduce:kind=max,outer=1000,n=100,inner=33,dtype=f32";
 inline constexpr const char* kStart = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,place=start";
+inline constexpr const char* kSum = "reduce:kind=sum,outer=7,n=33,inner=5,dtype=f32";
 inline constexpr const char* kBeyond32Bits = "reduce:kind=max,outer=32771,n=1,inner=65537,dtype=f32";
 
 struct Row {
@@ -58,6 +59,7 @@ struct Row {
   Verdict verdict;
   const char* reason;  // part of the record's reason
   const char* case_id = kNormal;
+  const char* good = "good";  // which passes this case
 };
 inline void PrintTo(const Row& row, std::ostream* out) { *out << row.module; }
 
@@ -71,7 +73,7 @@ inline void expect_verdict(JudgeClient& judge, const std::string& folder, const 
   const Record record = check(judge, folder + row.module, row.case_id);
   EXPECT_EQ(word_of(record.verdict), word_of(row.verdict)) << details(record);
   EXPECT_NE(record.reason.find(row.reason), std::string::npos) << details(record);
-  const Record good = check(judge, folder + "good", row.case_id);
+  const Record good = check(judge, folder + row.good, row.case_id);
   EXPECT_EQ(good.verdict, Verdict::pass) << details(good);
 }
 

@@ -41,6 +41,7 @@ struct Shown {
   std::string name;
   std::string says;
   std::string id = "reduce/bad:kind=max,outer=7,n=33,inner=5,dtype=f32,offset=1";
+  std::string good = "good";  // a module of whose answers the program has nothing to say
 };
 void PrintTo(const Shown& shown, std::ostream* out) { *out << shown.name; }
 
@@ -78,7 +79,7 @@ TEST_P(Bundle, ShowsTheFaultAndPassesTheGoodModule) {
   const ProgramEnd bad = run_program({(out / "repro").string()});
   EXPECT_EQ(bad.status, 1) << bad.output;
   EXPECT_THAT(bad.output, AllOf(HasSubstr(id + "\n"), HasSubstr("violation: " + GetParam().says)));
-  const ProgramEnd good = run_on(module("good"));
+  const ProgramEnd good = run_on(module(GetParam().good));
   EXPECT_EQ(good.status, 0) << good.output;
   EXPECT_THAT(good.output, HasSubstr("\nno violation\n"));
 }
@@ -100,9 +101,12 @@ INSTANTIATE_TEST_SUITE_P(
         Shown{"read_output", "accuracy: y["}, Shown{"exit_mid_case", "launch: the kernel ended the process"},
         Shown{"abort", "launch: died by signal 6"}, Shown{"launch_error", "launch: "},
         Shown{"drop_last", "accuracy: y[", kSeveral}, Shown{"padding_dependent", "same-padding: y[0] ", kZeros},
-        Shown{"batch_dependent", "same-batch: y[0] ", kZeros}, Shown{"looks_at_output", "accuracy: y["},
-        Shown{"exit_zero", "launch: the kernel ended the process"}, Shown{"pointer_cache", "accuracy: y["},
-        Shown{"big_workspace", "contract: asks for "}, Shown{"silent_fallback", "fallback: gave up "},
+        Shown{"batch_dependent", "same-batch: y[0] ", kZeros}, Shown{"order_dependent", "same-order: y[0] ", kZeros},
+        Shown{"zeros_dependent", "same-zeros: y[", "reduce/bad:kind=sum,outer=7,n=33,inner=5,dtype=f32",
+              "sum_in_order"},
+        Shown{"looks_at_output", "accuracy: y["}, Shown{"exit_zero", "launch: the kernel ended the process"},
+        Shown{"pointer_cache", "accuracy: y["}, Shown{"big_workspace", "contract: asks for "},
+        Shown{"silent_fallback", "fallback: gave up "},
         Shown{"wants_alignment", "launch: misaligned pointer", "reduce/bad:kind=max,outer=4,n=16,inner=16,dtype=f32"},
         Shown{"refuse_everything", "contract: claims this case and refuses it: "}),
     [](const auto& info) { return info.param.name; });

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
+#include "core/contract.h"
 #include "record/invariance.h"
 #include "record/verdict.h"
 
@@ -32,6 +34,15 @@ Invariant of(const InvarianceMatrix& matrix, const std::string& kernel, std::str
 TEST(Invariances, AreChecksOfTheTableAndAtLeastFifteen) {
   EXPECT_GE(kInvariances.size(), 15u);
   for (const Invariance& invariance : kInvariances) EXPECT_NO_THROW(check_result(invariance.check, Outcome::pass));
+}
+
+TEST(Invariances, EachPromiseHasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (uint32_t bit = ASSAY_SAME_RUN; bit <= ASSAY_SAME_ZEROS; bit <<= 1) {
+    ASSERT_EQ(promise_names(bit).size(), 1u) << bit;
+    EXPECT_TRUE(names.insert(promise_names(bit)[0]).second) << bit;
+    EXPECT_TRUE(std::ranges::any_of(kInvariances, [&](const Invariance& i) { return i.promise == bit; })) << bit;
+  }
 }
 
 TEST(Invariances, TheWorstOfAKernelsCasesIsItsWord) {

@@ -20,6 +20,7 @@ using bad::details;
 using bad::kNaN;
 using bad::kNormal;
 using bad::kRound;
+using bad::kSum;
 using bad::kZeros;
 using bad::module_named;
 using bad::Row;
@@ -79,6 +80,9 @@ constexpr Row kRows[] = {
     Row{"process_dependent", Verdict::nondeterministic, "same-restart", kZeros},
     Row{"padding_dependent", Verdict::nondeterministic, "same-padding", kZeros},
     Row{"batch_dependent", Verdict::nondeterministic, "same-batch", kZeros},
+    Row{"order_dependent", Verdict::nondeterministic, "same-order: with rows in reverse order: y", kZeros},
+    Row{"zeros_dependent", Verdict::nondeterministic, "same-zeros: with zeros after the last term: y[", kSum,
+        "sum_in_order"},
     Row{"frozen_answer", Verdict::wrong, "sensitivity: perturbing tensor x does not change the output"},
     Row{"nan_spreads", Verdict::wrong, "row-independence"},
     Row{"partial_key", Verdict::wrong, "row-independence: NaN in x, slice 3 of axis 0: y[15] got "},

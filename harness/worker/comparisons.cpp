@@ -38,7 +38,14 @@ void Comparisons::vary_case(const char* check, const Trial& base, const std::opt
       return sheet_.set(check, Outcome::not_applicable, "this fill of " + tensors_[i].name + " depends on the shape");
     }
   }
-  const std::string of_case = related->kernel_id(kernel_.name);
+  compare_beside(
+      check, trial, *related, promise, how, [&] { return expect_beside(trial, *related, seed()); },
+      related->kernel_id(kernel_.name));
+}
+
+template <class Expect>
+void Comparisons::compare_beside(const char* check, Trial& trial, const Case& c, uint32_t promise,
+                                 const std::string& how, const Expect& expect, const std::string& of_case) {
   const auto tell = [&](Outcome outcome, const std::string& detail) {
     CheckResult result = check_result(check, outcome, detail);
     result.of_case = of_case;
@@ -49,11 +56,68 @@ void Comparisons::vary_case(const char* check, const Trial& base, const std::opt
     const TensorSpec &spec = tensors_[outputs_[i]], &part = trial.tensors()[outputs_[i]];
     const int64_t at = court_.laboratory->changed_in_leading_part(spec, base_[i], part, got[i]);
     if (at == kNowhere) continue;
-    require_right(got, *expect_beside(trial, *related, seed()), trial.contract(), how + ", " + related->id(), of_case);
+    require_right(got, *expect(), trial.contract(), how + ", " + c.id(), of_case);
     if (!contract_.promised(promise)) return tell(Outcome::not_applicable, std::string(kVaries) + how);
     return sheet_.set(check, Outcome::fail, how + ": " + change(spec, base_[i], part, got[i], at));
   }
   tell(Outcome::pass, contract_.promised(promise) ? "" : std::string(kObserved));
+}
+
+Trial& Comparisons::once_more(uint64_t from) {
+  if (!has_memory_) {
+    trial_->move(setting_.place);
+    map(*trial_, Addresses::kept);
+    has_memory_ = true;
+  }
+  fill(*trial_, from);
+  return *trial_;
+}
+
+// Nobody is asked whose answer was seen not to follow its inputs: it would be called wrong here for that.
+void Comparisons::other_rows_and_terms() {
+  if (sheet_.failed()) {
+    for (const char* check : {"same-order", "same-zeros"}) {
+      sheet_.set(check, Outcome::not_applicable, "not asked: another check has failed");
+    }
+    return;
+  }
+  reversed(once_more(seed()));
+  with_more_terms(*trial_);
+}
+
+void Comparisons::reversed(Trial& trial) {
+  const std::vector<TensorAxis> axes = op_.row_order(case_);
+  if (axes.empty()) return sheet_.set("same-order", Outcome::not_applicable, "the op has no two rows in this case");
+  const auto reverse_inputs = [&] {
+    for (const TensorAxis& along : axes) {
+      const size_t i = index_of(along.tensor);
+      if (tensors_[i].role != Role::output && tensors_[i].is_read) trial.reverse(i, along.axis);
+    }
+  };
+  reverse_inputs();
+  Outputs got = launch(trial, Poison::second);
+  reverse_inputs();  // the oracle may look at them yet
+  for (const TensorAxis& along : axes) {
+    const TensorSpec& spec = tensors_[index_of(along.tensor)];
+    if (spec.role == Role::input) continue;
+    court_.laboratory->reverse(spec, along.axis, got[output_position(along.tensor)]);
+  }
+  compare("same-order", got, ASSAY_SAME_ORDER, "with rows in reverse order");
+}
+
+void Comparisons::with_more_terms(const Trial& base) {
+  constexpr const char *kCheck = "same-zeros", *kHow = "with zeros after the last term";
+  const std::optional<Case> related = op_.more_terms(case_);
+  if (!related) return sheet_.set(kCheck, Outcome::not_applicable, "the op has no such variation of this case");
+  std::string why_not;
+  has_memory_ = false;  // the other plan takes it
+  std::optional<Trial> trial = beside(*related, why_not);
+  if (!trial) return sheet_.set(kCheck, Outcome::not_applicable, std::string(kHow) + ": " + why_not);
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const Content* content = base.inputs()[i];
+    if (content != nullptr && tensors_[i].is_read) trial->put_among_zeros(i, tensors_[i], *content);
+  }
+  compare_beside(kCheck, *trial, *related, ASSAY_SAME_ZEROS, kHow, [&] { return expect_changed(*trial, *related); });
 }
 
 std::optional<Trial> Comparisons::beside(const Case& related, std::string& why_not) {

@@ -43,11 +43,29 @@ class Comparisons : public Steps {
   void vary_case(const char* check, const Trial& base, const std::optional<Case>& related, uint32_t promise,
                  const std::string& how);
 
+  // The case as it was planned, after others took its memory, filled anew: what is changed of it lasts until the next
+  // call.
+  Trial& once_more(uint64_t from);
+
+  // "same-order" and "same-zeros": the same rows in another order, the same sums with further terms that are zero.
+  void other_rows_and_terms();
+
   // A case beside the one under judgement, planned and filled from the same seed. Nothing where the kernel does not
   // claim it; or where it claims and refuses it, which breaks its contract.
   std::optional<Trial> beside(const Case& related, std::string& why_not);
 
+  Trial* trial_ = nullptr;  // of the case, once it was accepted
+  bool has_memory_ = true;  // trial_: it may launch
+
  private:
+  // `trial`: of the case, filled as it was; so it is again afterwards.
+  void reversed(Trial& trial);
+  void with_more_terms(const Trial& base);
+  // The answer of `trial`, to `c` beside the case, whose outputs are leading elements of the base's. expect() gives
+  // what is right for it; `of_case` as for require_right().
+  template <class Expect>
+  void compare_beside(const char* check, Trial& trial, const Case& c, uint32_t promise, const std::string& how,
+                      const Expect& expect, const std::string& of_case = "");
   // `of_case`: the kernel id of a case beside the one under judgement.
   void require_right(const Outputs& got, Expectation& expectation, const Contract& contract, const std::string& how,
                      const std::string& of_case = "");

@@ -77,9 +77,10 @@ class Examination : public Comparisons {
       sensitivity();
       row_independence();
       scaling();
+      other_rows_and_terms();
       beside_callers();
     } else {  // a difference would prove nothing
-      for (const char* check : {"sensitivity", "row-independence", "scaling"}) {
+      for (const char* check : {"sensitivity", "row-independence", "scaling", "same-order", "same-zeros"}) {
         sheet_.set(check, Outcome::not_applicable, "repeated launches differ already");
       }
     }
@@ -305,18 +306,6 @@ class Examination : public Comparisons {
 
   // ---- probes that change the inputs ----
 
-  // The case as it was planned, after others took its memory, filled anew: what is changed of it lasts until the next
-  // call.
-  Trial& once_more(uint64_t from) {
-    if (!has_memory_) {
-      trial_->move(setting_.place);
-      map(*trial_, Addresses::kept);
-      has_memory_ = true;
-    }
-    fill(*trial_, from);
-    return *trial_;
-  }
-
   void sensitivity() {
     if (case_.word("support") != "all") {
       return sheet_.set("sensitivity", Outcome::not_applicable, "what meets zeros alone changes nothing");
@@ -371,7 +360,7 @@ class Examination : public Comparisons {
       if (court_.laboratory->number_in(answer, spec, got[output]) == kNowhere) continue;
       // Not every answer to NaN is NaN: a place in a row is none, and what a factor 0 hides need not be.
       std::vector<ErrorSummary> ignored;
-      const CheckResult accuracy = judge(got, *expect_changed(trial), contract_, ignored);
+      const CheckResult accuracy = judge(got, *expect_changed(trial, case_), contract_, ignored);
       if (accuracy.outcome == Outcome::fail) {
         return sheet_.set("row-independence", Outcome::fail, what + accuracy.detail);
       }
@@ -470,8 +459,6 @@ class Examination : public Comparisons {
     return accuracy;
   }
 
-  Trial* trial_ = nullptr;  // of the case, once it was accepted
-  bool has_memory_ = true;  // trial_: it may launch
   struct OverOtherContent {
     Outputs got;
     std::string how;

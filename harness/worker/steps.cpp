@@ -114,9 +114,9 @@ std::unique_ptr<Expectation> Steps::expect_beside(const Trial& trial, const Case
   return expectation_of(*court_.settings, *court_.laboratory, op_, c, trial.contract(), from, trial.inputs());
 }
 
-std::unique_ptr<Expectation> Steps::expect_changed(const Trial& trial) {
+std::unique_ptr<Expectation> Steps::expect_changed(const Trial& trial, const Case& c) {
   const Stopwatch watch(sheet_.record, "oracle");
-  return court_.laboratory->expectation(op_, case_, std::nullopt, court_.settings->threads, trial.inputs());
+  return court_.laboratory->expectation(op_, c, std::nullopt, court_.settings->threads, trial.inputs());
 }
 
 CheckResult Steps::judge(const Outputs& got, Expectation& expectation, const Contract& contract,

@@ -73,8 +73,8 @@ class Steps {
   std::unique_ptr<Expectation> expect(const Trial& trial, uint64_t from);
   // The same of `c`, a case beside the one under judgement, and not added.
   std::unique_ptr<Expectation> expect_beside(const Trial& trial, const Case& c, uint64_t from);
-  // Of inputs that were changed after they were filled.
-  std::unique_ptr<Expectation> expect_changed(const Trial& trial);
+  // The same of inputs that were changed after they were filled.
+  std::unique_ptr<Expectation> expect_changed(const Trial& trial, const Case& c);
   CheckResult judge(const Outputs& got, Expectation& expectation, const Contract& contract,
                     std::vector<ErrorSummary>& errors);
   // Both at once, with add_to_hash(), and without keeping what the oracle says (Laboratory::judge_once).

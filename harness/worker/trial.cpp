@@ -170,6 +170,16 @@ void Trial::refill(size_t i, uint64_t seed) {
   }
 }
 
+void Trial::reverse(size_t i, int axis) {
+  content_[i].is_kept = false;
+  for (Content& content : content_[i].over) laboratory_->reverse(tensors_[i], axis, content);
+}
+
+void Trial::put_among_zeros(size_t i, const TensorSpec& base_spec, const Content& base) {
+  content_[i].is_kept = false;
+  for (Content& content : content_[i].over) laboratory_->put_among_zeros(base_spec, base, tensors_[i], content);
+}
+
 void Trial::set_nan(size_t i, const Slice& slice) {
   content_[i].is_kept = false;
   for (Content& content : content_[i].over) laboratory_->set_nan(tensors_[i], slice, content);

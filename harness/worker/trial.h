@@ -80,6 +80,9 @@ class Trial {
   void fill(uint64_t seed);
   void refill(size_t tensor, uint64_t seed);
   // Of a filled tensor.
+  void reverse(size_t tensor, int axis);
+  // What it then holds: `base`, of a smaller tensor, and zeros.
+  void put_among_zeros(size_t tensor, const TensorSpec& base_spec, const Content& base);
   void set_nan(size_t tensor, const Slice& slice);
   void scale(size_t tensor, int power);
   // The content kernels read, as the oracle sees it; null for outputs.

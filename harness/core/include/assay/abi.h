@@ -8,7 +8,8 @@
  * A function that returns `const char*` as its result returns NULL for success or the reason for failure, valid
  * until the next call on the same state.
  *
- * To change anything here: raise ASSAY_ABI_VERSION. The harness refuses a module of another version. */
+ * To change anything here: raise ASSAY_ABI_VERSION. The harness refuses a module of another version. A further promise
+ * needs no other version: a module that was compiled before does not make it. */
 #ifndef ASSAY_ABI_H
 #define ASSAY_ABI_H
 
@@ -91,7 +92,9 @@ enum {
   ASSAY_SAME_BATCH = 1u << 4,     /* a row (or batch entry) alone or among others */
   ASSAY_SAME_PADDING = 1u << 5,   /* another leading dimension */
   ASSAY_SAME_STREAM = 1u << 6,    /* another CUDA stream, or a replayed graph; not asked of a CPU kernel */
-  ASSAY_SAME_LOAD = 1u << 7       /* other work running beside it, other states of the kernel among it */
+  ASSAY_SAME_LOAD = 1u << 7,      /* other work running beside it, other states of the kernel among it */
+  ASSAY_SAME_ORDER = 1u << 8,     /* rows (or batch entries) in another order: each is what it was, where it now lies */
+  ASSAY_SAME_ZEROS = 1u << 9      /* further terms of a sum that are all zero, such as the padding of k */
 };
 
 enum {                     /* unit in which products are summed */

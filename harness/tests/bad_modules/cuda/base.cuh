@@ -52,6 +52,18 @@ inline __device__ float maximum(const Problem& p, int64_t i) {
   }
   return best;
 }
+// Of kind=sum: in blocks of so many terms, the last of which is whole.
+inline __device__ float sum(const Problem& p, int64_t i, int64_t block_terms) {
+  const float* x = p.x + i / p.inner * p.x_stride[0] + i % p.inner * p.x_stride[2];
+  float total = 0, block = 0;
+  for (int64_t j = 0; j < p.n; ++j) {
+    block += x[j * p.x_stride[1]];
+    if ((p.n - 1 - j) % block_terms != 0) continue;
+    total += block;
+    block = 0;
+  }
+  return total;
+}
 // Address one past the last element of the packed output.
 inline __device__ float* end_of(const Problem& p) { return p.y + p.outer * p.inner; }
 
@@ -72,6 +84,19 @@ inline constexpr assay_contract kContract{
     .domain = "kind in max; dtype in f32",
     .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_ALIGNMENT | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD,
     .arithmetic = {.accumulator = ASSAY_ACC_F32, .depth_divisor = 32, .depth_constant = 8}};
+
+constexpr assay_contract promising_also(uint32_t promises) {
+  assay_contract contract = kContract;
+  contract.promises |= promises;
+  return contract;
+}
+
+inline constexpr assay_contract kSumContract = [] {
+  assay_contract contract = kContract;
+  contract.domain = "kind in sum; dtype in f32";
+  contract.arithmetic = {.accumulator = ASSAY_ACC_F32};
+  return contract;
+}();
 
 inline constexpr assay_contract kContractWithWorkspace = [] {
   assay_contract contract = kContract;
