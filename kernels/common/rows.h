@@ -19,7 +19,8 @@ inline constexpr int32_t kRowDepthDivisor = 32;
 inline constexpr int32_t kRowDepthConstant = 13;
 
 inline constexpr uint32_t kRowPromises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_THREADS |
-                                         ASSAY_SAME_ALIGNMENT | ASSAY_SAME_BATCH | ASSAY_SAME_PADDING;
+                                         ASSAY_SAME_ALIGNMENT | ASSAY_SAME_BATCH | ASSAY_SAME_PADDING |
+                                         ASSAY_SAME_ORDER;
 
 // Starting a thread's share costs about what moving this many bytes does.
 inline constexpr int64_t kBytesWorthAThread = 64 << 10;

@@ -92,7 +92,7 @@ constexpr assay_contract contract_with(int32_t accumulator) {
           .owner = assay::simd::kOwner,
           .domain = "dtype in f64 f32 f16 bf16",
           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_THREADS | ASSAY_SAME_ALIGNMENT |
-                      ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_LOAD,
+                      ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_LOAD | ASSAY_SAME_ORDER,
           .arithmetic = {.accumulator = accumulator,
                          .depth_divisor = assay::gemm::kDepth,
                          .depth_constant = assay::gemm::kDepth,

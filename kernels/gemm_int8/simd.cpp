@@ -97,7 +97,8 @@ ASSAY_KERNEL(gemm_int8, simd, .plan = make_plan, .workspace = workspace, .launch
                           .domain = "dtype in i8; k <= 33025; za >= -128; za <= 127; zb >= -128; zb <= 127"
                                     " | dtype in i8; k <= 131071; za == 0; zb == 0",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_THREADS | ASSAY_SAME_ALIGNMENT |
-                                      ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_LOAD,
+                                      ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_LOAD | ASSAY_SAME_ORDER |
+                                      ASSAY_SAME_ZEROS,
                           .arithmetic = {.accumulator = ASSAY_ACC_I32, .split_k = 1, .intermediate = ASSAY_ACC_F64},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
                           .workspace_limit = assay::gemm::kMaxThreads * 3ull * 1024 * 1024,
