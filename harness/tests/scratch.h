@@ -36,10 +36,9 @@ inline void write_text(const std::filesystem::path& file, const std::string& tex
   std::ofstream(file, std::ios::binary) << text;
 }
 
-// Empty where there is no such file.
+// Empty where there is no such file. Read as a whole: by the character, unoptimized, a library takes a second.
 inline std::string content_of(const std::filesystem::path& file) {
-  std::ostringstream
-      content;  // as a whole: by the character a library takes a second in a test, which is not optimized
+  std::ostringstream content;
   content << std::ifstream(file, std::ios::binary).rdbuf();
   return std::move(content).str();
 }
