@@ -16,7 +16,16 @@ import time
 from pathlib import Path
 
 VICTIMS = ("coordinator", "judge", "worker")
-FILTER = ["--tier", "smoke", "--filter", "softmax/simd:dtype=f32", "--filter", "softmax/dispatch:dtype=f32"]
+KERNELS = ("softmax/simd", "softmax/dispatch")
+
+
+def smoke(build: Path) -> list[str]:
+    """Of these kernels' modules alone: others bring libraries of half a gigabyte, which each run reads."""
+    arguments = ["--tier", "smoke"]
+    for kernel in KERNELS:
+        module = build / "modules" / f"{kernel.replace('/', '_')}.so"
+        arguments += ["--module", str(module), "--filter", f"{kernel}:dtype=f32"]
+    return arguments
 
 
 def children(pid: int) -> list[int]:
@@ -91,11 +100,11 @@ def victim_pid(victim: str, coordinator: int, choose: random.Random) -> int | No
 
 
 def one_kill(
-    assay: Path, folder: Path, victim: str, moment: float, choose: random.Random, want: dict[str, str]
+    build: Path, folder: Path, victim: str, moment: float, choose: random.Random, want: dict[str, str]
 ) -> bool:
     """True when the victim was there to be killed."""
-    run = folder / "run"
-    asked = [*FILTER, "--jobs", str(choose.choice((1, 3)))]
+    assay, run = build / "bin" / "assay", folder / "run"
+    asked = [*smoke(build), "--jobs", str(choose.choice((1, 3)))]
     process = start(assay, *asked, "--out", str(run))
     time.sleep(moment)
     seen: set[int] = {process.pid, *descendants(process.pid)}
@@ -164,7 +173,7 @@ def main() -> int:
         folder = Path(name) / "undisturbed"
         folder.mkdir()
         began = time.monotonic()
-        first = start(assay, *FILTER, "--out", str(folder / "run"))
+        first = start(assay, *smoke(asked.build), "--out", str(folder / "run"))
         output, _ = first.communicate(timeout=120)
         assert first.returncode == 0, output
         length = time.monotonic() - began
@@ -177,7 +186,7 @@ def main() -> int:
                 assert tries <= 10 * asked.moments, f"{victim}: only {hits} of {tries - 1} moments met a running victim"
                 folder = Path(name) / f"{victim}{tries}"
                 folder.mkdir()
-                hits += one_kill(assay, folder, victim, choose.uniform(0, length), choose, want)
+                hits += one_kill(asked.build, folder, victim, choose.uniform(0, length), choose, want)
             print(f"{victim}: {hits} kills in {tries} tries, nothing lost, repeated or left", flush=True)
             for i in range(asked.moments):
                 folder = Path(name) / f"{victim}-detached{i}"
