@@ -26,7 +26,8 @@ class Comparisons : public Steps {
   // Whoever works alone races with nobody. And only who promises the same bytes at any number of threads is put to this
   // test: code that a library generates while it runs may keep data where a signal's frame goes.
   bool worth_holding_up(const Trial& trial) const {
-    return !has_streams(device()) && contract_.promised(ASSAY_SAME_THREADS) && trial.cost().others_us > 0;
+    const bool has_company = trial.others_computed() || trial_->others_computed();
+    return !has_streams(device()) && contract_.promised(ASSAY_SAME_THREADS) && has_company;
   }
 
   // `got`, another launch of the case under judgement.

@@ -314,6 +314,7 @@ Outputs Trial::launch(Poison poison, Manner manner, Before before) {
   require_nothing_left("launch", answer);
   cost_ = {answer.value("others_us", std::numeric_limits<double>::infinity()), answer.at("counted"),
            answer.at("allocations"), answer.at("outstanding"), answer.at("device_growth")};
+  others_computed_ = others_computed_ || cost_.others_us > 0;
   if (manner == Manner::beside_callers) cost_.callers_differ = answer.at("callers_differ");
   if (manner == Manner::replayed) cost_.graph = answer.at("graph");
   if (manner == Manner::blocked) {

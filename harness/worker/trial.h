@@ -92,7 +92,9 @@ class Trial {
   // it as it is, launches, checks for stray writes, copies the outputs out. What was found is in `strays`, first
   // finding kept. Throws ProcessLost, LaunchFailed or NoMemory.
   Outputs launch(Poison poison, Manner manner = Manner::plain, Before before = Before::poison);
-  const LaunchCost& cost() const { return cost_; }
+  const LaunchCost& cost() const { return cost_; }  // of the last
+  // Whether other threads of the worker computed in any launch: on a busy machine not in each do they get to run.
+  bool others_computed() const { return others_computed_; }
 
   // Times repeated launches of one metric (worker/timing.h), armed as for any launch. What the last of them left is
   // then in `left`, what it left elsewhere in strays().
@@ -145,6 +147,7 @@ class Trial {
   bool available_ = true;
   std::vector<Filled> content_;  // of each tensor; empty for outputs
   LaunchCost cost_;
+  bool others_computed_ = false;
   Strays strays_;
 };
 
