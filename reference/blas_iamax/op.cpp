@@ -25,7 +25,7 @@ Largest largest_of(const Vector& x, int64_t n, int64_t parts, DType dtype) {
   for (int64_t i = 0; i < n; ++i) {
     const DoubleDouble sum = two_sum(std::fabs(x(i)), parts == 2 ? std::fabs(x(i, 1)) : 0);
     const bool overflows = !is_finite(sum.hi) && is_finite(x(i)) && (parts == 1 || is_finite(x(i, 1)));
-    // NOLINTNEXTLINE(misc-redundant-expression)
+    // NOLINTNEXTLINE(misc-redundant-expression): NaN alone differs from itself
     if (!(sum.hi == sum.hi) || overflows) return {0, static_cast<double>(n - 1), false};
     if (const double kept = round_to(dtype, sum.hi); kept > rounded) {
       rounded = kept;
