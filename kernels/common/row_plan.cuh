@@ -18,7 +18,7 @@ namespace assay::simt {
 using namespace kernels;
 
 inline constexpr uint32_t kPromises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_ALIGNMENT | ASSAY_SAME_BATCH |
-                                      ASSAY_SAME_PADDING | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD;
+                                      ASSAY_SAME_PADDING | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD | ASSAY_SAME_ORDER;
 
 enum class Way { lane, lanes4, lanes16, warp1, warp2, block2, block, walk };
 

@@ -15,7 +15,8 @@ inline constexpr const char* kOwner = "kernels@assay.example";
 // One thread block computes a tile of C over the whole of K, always in the same order and without atomics, so that
 // nothing but the products' own operands reaches an element's bits.
 inline constexpr uint32_t kPromises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_THREADS | ASSAY_SAME_ALIGNMENT |
-                                      ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD;
+                                      ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_STREAM | ASSAY_SAME_LOAD |
+                                      ASSAY_SAME_ORDER;
 
 // Bytes that the contracts ask of every base: those of a whole vector or bulk copy. With less (`offset`) the kernels
 // take their slower path to the same bits.

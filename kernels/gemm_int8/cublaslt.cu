@@ -267,7 +267,7 @@ ASSAY_KERNEL(gemm_int8, cublaslt, .target = "cuda", .plan = plan, .workspace = w
                           .domain = "dtype in i8; k >= 1; m <= 2147483647; n <= 16384; k <= 8192 | "
                                     "dtype in i8; k >= 1; m <= 2147483647; n <= 131072; k <= 1024",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_STREAM | ASSAY_SAME_ALIGNMENT |
-                                      ASSAY_SAME_BATCH | ASSAY_SAME_PADDING,
+                                      ASSAY_SAME_BATCH | ASSAY_SAME_PADDING | ASSAY_SAME_ORDER | ASSAY_SAME_ZEROS,
                           .arithmetic = {.accumulator = ASSAY_ACC_I32,
                                          .split_k = 1,
                                          .partial_type = ASSAY_ACC_I32,

@@ -163,7 +163,7 @@ ASSAY_KERNEL(gemm_int8, hopper, .target = "cuda", .plan = make_plan, .workspace 
                           .domain = "dtype in i8; m <= 33554432; n <= 4194304; k <= 33025; za >= -128; za <= 127;"
                                     " zb >= -128; zb <= 127"
                                     " | dtype in i8; m <= 33554432; n <= 4194304; k <= 131071; za == 0; zb == 0",
-                          .promises = kPromises,
+                          .promises = kPromises | ASSAY_SAME_ZEROS,
                           .arithmetic = {.accumulator = ASSAY_ACC_I32, .split_k = 1, .intermediate = ASSAY_ACC_F64},
                           .nan_policy = ASSAY_NAN_UNSPECIFIED,
                           .workspace_limit = kWorkspaceLimit,
