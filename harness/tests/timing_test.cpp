@@ -8,12 +8,15 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
+#include <iostream>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "affinity.h"
+#include "code_rule.h"
 #include "core/error.h"
 
 namespace assay {
@@ -69,8 +72,29 @@ nlohmann::json of_metric(const char* metric, bool others_follow = true) {
 
 nlohmann::json time_with(Pool& pool, bool others_follow = true) {
   const auto device = make_worker_device(Device::cpu);
-  OwnThreads threads;
-  return time_launches(of_metric("warm", others_follow), *device, threads, {}, [&] { pool.wake(); });
+  OwnProcess process;
+  return time_launches(of_metric("warm", others_follow), *device, process, {}, [&] { pool.wake(); });
+}
+
+// A process that may not write to its own code can have no pages of its own of it.
+TEST(TimeLaunches, AfterTheFirstCallTheProcessHasPagesOfItsOwn) {
+  if (!has_code_rule()) GTEST_SKIP() << "this system has no rule that code is never written to (Linux 6.3)";
+  const auto timed = [](const char* metric) {
+    refuse_to_write_code();
+    const auto device = make_worker_device(Device::cpu);
+    OwnProcess process;
+    try {
+      time_launches(of_metric(metric), *device, process, {}, [] {});
+    } catch (const Error& e) {
+      std::cerr << e.what();
+      std::_Exit(3);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(timed("first_call"), ::testing::ExitedWithCode(0), "");
+  for (const char* metric : {"warm", "cold"}) {
+    EXPECT_EXIT(timed(metric), ::testing::ExitedWithCode(3), "no pages of its own");
+  }
 }
 
 TEST(TimeLaunches, EndsWhenTheThreadsThatAKernelWokeAreAtRest) {
@@ -144,11 +168,11 @@ TEST(TimeLaunches, ThreadsKeepOffTheCallersProcessorOnlyWhereItComputes) {
   const Processors all = processors_of(0);
   if (all.size() < 2) GTEST_SKIP() << "with one processor there is nothing to choose";
   const auto device = make_worker_device(Device::cpu);
-  OwnThreads threads;  // of one process, in which one kernel is timed after another
+  OwnProcess process;  // in which one kernel is timed after another
   for (const auto& [metric, caller_computes] :
        {std::pair{"warm", true}, {"warm", false}, {"cold", true}, {"cold", false}, {"warm", true}}) {
     Team team(caller_computes);
-    const auto samples = time_launches(of_metric(metric), *device, threads, {}, [&] { team.launch(); }).at(metric);
+    const auto samples = time_launches(of_metric(metric), *device, process, {}, [&] { team.launch(); }).at(metric);
     EXPECT_FALSE(sample_set_from_json(samples).nanoseconds.empty());
     EXPECT_EQ(team.of_first(), caller_computes ? Processors(all.begin() + 1, all.end()) : all)
         << metric << caller_computes;
@@ -162,8 +186,8 @@ TEST(TimeLaunches, TheLastLaunchFindsItsBuffersAsTheFirstDid) {
     std::array<int, 3> output{1, 2, 3};
     std::vector<std::array<int, 3>> found;
     const Buffers buffers{.all = {{output.data(), sizeof output}}, .armed = {{output.data(), 2 * sizeof(int)}}};
-    OwnThreads threads;
-    time_launches(of_metric(metric), *device, threads, buffers, [&] {
+    OwnProcess process;
+    time_launches(of_metric(metric), *device, process, buffers, [&] {
       found.push_back(output);
       output = {7, 8, 9};
     });

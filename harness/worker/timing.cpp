@@ -176,13 +176,14 @@ json time_on_stream(const json& message, WorkerDevice& device, const Buffers& bu
 }  // namespace
 #endif
 
-json time_launches(const json& message, WorkerDevice& device, OwnThreads& threads, const Buffers& buffers,
+json time_launches(const json& message, WorkerDevice& device, OwnProcess& process, const Buffers& buffers,
                    const std::function<void()>& launch) {
   const std::string metric = message.at("metric");
   const auto launch_and_wait = [&] {
     launch();
     device.wait();
   };
+  OwnThreads& threads = process.threads;
   if (device.stream() == nullptr) threads.place();
   json metrics = json::object();
   if (metric == "first_call") {
@@ -196,6 +197,7 @@ json time_launches(const json& message, WorkerDevice& device, OwnThreads& thread
     metrics = time_on_stream(message, device, buffers, launch);
 #endif
   } else {
+    process.pages.take();
     metrics[metric] = sample_set_to_json(sample_on_host(message, threads, buffers, launch_and_wait));
   }
   if (device.stream() == nullptr && !threads.wait_until_at_rest() && message.at("others_follow")) {

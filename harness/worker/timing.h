@@ -10,6 +10,7 @@
 #include "device/worker_device.h"
 #include "measure/flush.h"
 #include "measure/sampler.h"
+#include "worker/own_pages.h"
 #include "worker/own_threads.h"
 
 namespace assay {
@@ -21,15 +22,21 @@ struct Buffers {
   size_t workspace = 0;  // bytes
 };
 
+struct OwnProcess {
+  OwnThreads threads{};
+  OwnPages pages{};
+};
+
 // `message` carries "metric" (first_call, warm, cold, or, where launches are queued, around: those of what a caller
 // pays), "samples" (wanted at most), "seconds" (budget), "turns" (that share samples, seconds and warm-up: this is one
 // of them), "single" (whether each sample is of one launch, however short), "others_follow" (whether another process is
 // timed next) and "label". The answer holds one object a
 // metric, as sample_set_to_json writes it. The last launch, which is not timed unless it is the only one, finds `armed`
 // as it was before the first, so that one that skips its work leaves no right answer. `launch` need not wait for what
-// it queues. Where launches are on the CPU, `threads` are this process's others: placed first, and waited for in the
-// end. Throws Error where they do not rest and others follow.
-nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, OwnThreads& threads,
+// it queues. Where launches are on the CPU, `process` is what they run in: its other threads are placed first, and
+// waited for in the end, and its code gets pages of its own after the first call. Throws Error where threads do not
+// rest and others follow.
+nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, OwnProcess& process,
                              const Buffers& buffers, const std::function<void()>& launch);
 
 nlohmann::json sample_set_to_json(const SampleSet& samples);

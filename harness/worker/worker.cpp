@@ -309,7 +309,7 @@ class Worker {
       const auto* base = static_cast<const std::byte*>(pointers_.at(range.at(0)));
       buffers.armed.push_back({base + range.at(1).get<int64_t>(), range.at(2).get<size_t>()});
     }
-    return time_launches(message, device(), threads_, buffers, [&] {
+    return time_launches(message, device(), process_, buffers, [&] {
       if (const char* error = plan.launch(device().stream(), pointers_.data())) {
         throw Error(std::string("launch: ") + error);
       }
@@ -331,7 +331,7 @@ class Worker {
   std::vector<Region> regions_;
   std::vector<void*> pointers_;       // of regions_
   std::unique_ptr<HeldStream> held_;  // while a blocked launch waits for its end
-  OwnThreads threads_;
+  OwnProcess process_;
 };
 
 }  // namespace
