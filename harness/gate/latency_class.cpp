@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "core/draw.h"
@@ -41,9 +42,14 @@ void calibrate_metric(const LatencyPolicy& policy, const DeltasByCase& cases, si
   std::vector<Variance> variances;
   double squares = 0, counted = 0;
   for (const auto& [id, deltas] : cases) {
-    if (!std::ranges::all_of(deltas[metric], [](double delta) { return std::isfinite(delta); })) continue;
-    variances.push_back(variance_of(deltas[metric]));
-    const double error = error_of_estimate(deltas[metric], policy.margin_blocks);
+    std::vector<double> known;
+    std::ranges::copy_if(deltas[metric], std::back_inserter(known), [](double delta) { return std::isfinite(delta); });
+    // As in a gate, where a block that lacks a metric is void for it: a few are no reason not to gate it.
+    if (known.empty() ||
+        static_cast<double>(known.size()) < (1 - policy.void_share) * static_cast<double>(deltas[metric].size()))
+      continue;
+    variances.push_back(variance_of(known));
+    const double error = error_of_estimate(known, policy.margin_blocks);
     into.cases[id][metric] = {variances.back(), error};
     if (!std::isfinite(error)) continue;
     squares += error * error;

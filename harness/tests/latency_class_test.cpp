@@ -71,6 +71,23 @@ TEST(LatencyClass, MarginsFollowTheNoiseAndSayWhenTheyAreBlind) {
   EXPECT_THAT(batched.margins[kTail].note, HasSubstr("not gated: its samples are of batches"));
 }
 
+// As many as may be void in a gate, and one more.
+TEST(LatencyClass, AFewBlocksWithoutATailAreNoReasonNotToGateIt) {
+  const auto gates_tail = [](int lacking) {
+    std::vector<RecordedBlock> blocks = history("short", "a", 24, 0.002);
+    for (int i = 0; i < lacking; ++i) blocks[i].block.processes[3].samples = policy().tail_samples - 1;
+    const GatedCase gated = gated_case(policy(), calibrate(policy(), blocks).at("short"), "a");
+    EXPECT_TRUE(gated.margins[kP90].gates);
+    EXPECT_TRUE(std::isfinite(gated.margins[kTail].margin));
+    return gated.margins[kTail].gates;
+  };
+  ASSERT_EQ(policy().void_share, 0.25);
+  EXPECT_TRUE(gates_tail(1));
+  EXPECT_TRUE(gates_tail(6));
+  EXPECT_FALSE(gates_tail(7));
+  EXPECT_FALSE(gates_tail(24));
+}
+
 // For deltas that are normal the error is that of the estimate: 1 / sqrt(0.955) of the mean's, for so many blocks.
 TEST(LatencyClass, TheErrorIsThatOfTheEstimate) {
   std::vector<RecordedBlock> blocks;
