@@ -11,13 +11,13 @@
 
 namespace assay {
 
-// Throws Error with the runtime's words; NoMemory, which the next call is not told of, for that.
+// Throws Error with the runtime's words; NotGiven, which the next call is not told of, for that.
 inline void require_cuda(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   const std::string text = std::string(what) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status);
   if (status != cudaErrorMemoryAllocation) throw Error(text);
   (void)cudaGetLastError();
-  throw NoMemory(text);
+  throw NotGiven(text);
 }
 // To be called after each <<<>>>.
 inline void require_launched(const char* what) { require_cuda(cudaGetLastError(), what); }

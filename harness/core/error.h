@@ -14,8 +14,8 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// There is no memory left, of a device too, for something that the harness itself needs: no kernel's doing.
-struct NoMemory : Error {
+// This machine does not give what the harness itself needs, such as memory of a device: no kernel's doing.
+struct NotGiven : Error {
   using Error::Error;
 };
 

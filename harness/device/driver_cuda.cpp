@@ -96,7 +96,7 @@ std::string describe(CUresult result) {
 void require(CUresult result, const char* what) {
   if (result == CUDA_SUCCESS) return;
   const std::string text = std::string(what) + ": " + describe(result);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw NoMemory(text);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw NotGiven(text);
   throw Error(text);
 }
 

@@ -64,13 +64,17 @@ TEST(OwnPages, WhereAProcessMayNotWriteToItsCodeThatIsSaid) {
   if (!has_code_rule()) GTEST_SKIP() << "this system has no rule that code is never written to (Linux 6.3)";
   const auto refused = [] {
     refuse_to_write_code();
-    try {
-      OwnPages().take();
-    } catch (const Error& e) {
-      std::cerr << e.what();
-      std::_Exit(3);
+    OwnPages pages;
+    int times = 0;
+    for (int i = 0; i < 3; ++i) {
+      try {
+        pages.take();
+      } catch (const NotGiven& e) {
+        std::cerr << e.what();
+        ++times;
+      }
     }
-    std::_Exit(0);
+    std::_Exit(times);
   };
   EXPECT_EXIT(refused(), ::testing::ExitedWithCode(3), "this process gets no pages of its own of it: ");
 }

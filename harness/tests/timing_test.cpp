@@ -85,7 +85,7 @@ TEST(TimeLaunches, AfterTheFirstCallTheProcessHasPagesOfItsOwn) {
     OwnProcess process;
     try {
       time_launches(of_metric(metric), *device, process, {}, [] {});
-    } catch (const Error& e) {
+    } catch (const NotGiven& e) {
       std::cerr << e.what();
       std::_Exit(3);
     }

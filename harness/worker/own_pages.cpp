@@ -45,12 +45,15 @@ void copy(const Mapping& mapping) {
   void* const begin = reinterpret_cast<void*>(mapping.begin);
   const size_t bytes = mapping.end - mapping.begin;
   const int protection = mapping.is_code() ? PROT_READ | PROT_EXEC : PROT_READ;
-  const bool is_done = ::mprotect(begin, bytes, protection | PROT_WRITE) == 0 &&
-                       ::madvise(begin, bytes, MADV_POPULATE_WRITE) == 0 && ::mprotect(begin, bytes, protection) == 0;
+  bool is_done =
+      ::mprotect(begin, bytes, protection | PROT_WRITE) == 0 && ::madvise(begin, bytes, MADV_POPULATE_WRITE) == 0;
+  const int error = errno;
+  is_done = ::mprotect(begin, bytes, protection) == 0 && is_done;
   if (is_done) return;
-  throw Error(mapping.file + ": this process gets no pages of its own of it: " + std::strerror(errno) +
-              "; its latencies would be those of where the file lies. It takes Linux 5.14 or later, and no rule that "
-              "keeps a process from writing to its own code");
+  throw NotGiven(
+      mapping.file + ": this process gets no pages of its own of it: " + std::strerror(error) +
+      "; its latencies would be those of where the file lies. It takes Linux 5.14 or later, and no rule that "
+      "keeps a process from writing to its own code");
 }
 
 }  // namespace
@@ -63,7 +66,10 @@ void OwnPages::take() {
   }
   for (const Mapping& mapping : all) {
     if (!mapping.is_only_read() || !libraries.contains(mapping.file)) continue;
-    if (taken_.insert(mapping.begin).second) copy(mapping);
+    const std::pair place{mapping.begin, mapping.file};
+    if (taken_.contains(place)) continue;
+    copy(mapping);
+    taken_.insert(place);  // only now: what was refused once is asked again, and not taken for done
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
+#include <utility>
 
 namespace assay {
 
@@ -14,12 +16,12 @@ namespace assay {
 class OwnPages {
  public:
   // Of each library (a file with code that is mapped), what only it reads is copied. What is copied already stays, so
-  // that this may be asked again when more may have been loaded. Bytes and addresses stay as they are. Throws Error
-  // where the system does not let it.
+  // that this may be asked again when more may have been loaded. Bytes and addresses stay as they are. Throws NotGiven
+  // where the system does not let it, each time.
   void take();
 
  private:
-  std::set<uint64_t> taken_;  // where mappings begin
+  std::set<std::pair<uint64_t, std::string>> taken_;  // where mappings begin, and their files
 };
 
 }  // namespace assay

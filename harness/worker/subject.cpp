@@ -69,11 +69,11 @@ void Subject::begin(const nlohmann::json& message) {
 
 nlohmann::json Subject::next_answer(std::chrono::duration<double> deadline) {
   nlohmann::json answer = process_->answer(deadline, settings_->memory_limit_bytes);
-  const auto error = answer.find("error"), no_memory = answer.find("no_memory");
+  const auto error = answer.find("error"), not_given = answer.find("not_given");
   const bool has_device = std::exchange(has_device_, true);
-  if (no_memory != answer.end()) {
+  if (not_given != answer.end()) {
     if (!has_device) process_.reset();
-    throw NoMemory(no_memory->get<std::string>());
+    throw NotGiven(not_given->get<std::string>());
   }
   if (error == answer.end()) return answer;
   if (has_device) throw LaunchFailed(error->get<std::string>());

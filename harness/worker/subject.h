@@ -34,7 +34,7 @@ class Subject {
   Subject(const JudgeSettings& settings, std::vector<std::pair<std::string, std::string>> environment, Tool tool = {});
 
   // One answer of the worker; starts it when it does not run. Throws ProcessLost, LaunchFailed when the answer is an
-  // error, or NoMemory when it is that.
+  // error, or NotGiven when it is that.
   nlohmann::json ask(const nlohmann::json& message, int file = -1);
   nlohmann::json ask(const nlohmann::json& message, std::chrono::duration<double> deadline);
 

@@ -34,8 +34,8 @@ struct OwnProcess {
 // metric, as sample_set_to_json writes it. The last launch, which is not timed unless it is the only one, finds `armed`
 // as it was before the first, so that one that skips its work leaves no right answer. `launch` need not wait for what
 // it queues. Where launches are on the CPU, `process` is what they run in: its other threads are placed first, and
-// waited for in the end, and its code gets pages of its own after the first call. Throws Error where threads do not
-// rest and others follow.
+// waited for in the end, and its code gets pages of its own after the first call. Throws NotGiven where it does
+// not, and Error where threads do not rest and others follow.
 nlohmann::json time_launches(const nlohmann::json& message, WorkerDevice& device, OwnProcess& process,
                              const Buffers& buffers, const std::function<void()>& launch);
 

@@ -90,7 +90,7 @@ class Trial {
 
   // Poisons what may be written, or leaves it as it is, restores what is read unless the last launch was seen to leave
   // it as it is, launches, checks for stray writes, copies the outputs out. What was found is in `strays`, first
-  // finding kept. Throws ProcessLost, LaunchFailed or NoMemory.
+  // finding kept. Throws ProcessLost, LaunchFailed or NotGiven.
   Outputs launch(Poison poison, Manner manner = Manner::plain, Before before = Before::poison);
   const LaunchCost& cost() const { return cost_; }  // of the last
   // Whether other threads of the worker computed in any launch: on a busy machine not in each do they get to run.

@@ -118,8 +118,8 @@ class Worker {
         channel_.send({{"fault", {{"device", lost.what()}, {"access", lost.access}}}});
         if (under_a_tool_) std::exit(1);
         ::_exit(1);  // nothing else can be done on the device, and giving back would be refused too
-      } catch (const NoMemory& e) {
-        answer = {{"no_memory", e.what()}};
+      } catch (const NotGiven& e) {
+        answer = {{"not_given", e.what()}};
       } catch (const std::exception& e) {
         answer = {{"error", e.what()}};
       }
