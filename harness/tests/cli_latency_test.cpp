@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <iostream>
+#include <vector>
+
 #include "cli_fixture.h"
+#include "code_rule.h"
 #include "gate/comparison_start.h"
 #include "record/run_folder.h"
 
@@ -96,6 +101,21 @@ TEST_F(GateOfModules, BlocksThatCannotBeHadLoseNothingThatWasJudged) {
   EXPECT_EQ(end.status, 4) << end.output;
   EXPECT_THAT(end.output, AllOf(HasSubstr("blocks: --blocks: no case passed and was timed"), HasSubstr("exit 4")));
   EXPECT_EQ(read_run(folder / "run").exit_code, 4);
+}
+
+// What this machine does not give a timing worker is no fault of the kernel, and no pass.
+TEST_F(GateOfModules, WhereAWorkerGetsNoPagesOfItsOwnTheKernelIsNotBlamed) {
+  if (!has_code_rule()) GTEST_SKIP() << "this system has no rule that code is never written to (Linux 6.3)";
+  const auto ruled = [&] {
+    refuse_to_write_code();  // and all that this process starts
+    const ProgramEnd end = assay({"bench", "--module", module("good"), "--filter", kCase, "--out", run});
+    std::cerr << end.output;
+    std::_Exit(end.status);
+  };
+  EXPECT_EXIT(ruled(), ::testing::ExitedWithCode(4), "passed, but has no latency: .* gets no pages of its own");
+  const std::vector<Record> records = read_records(run);
+  ASSERT_THAT(records, SizeIs(1));
+  EXPECT_EQ(records[0].verdict, Verdict::error);
 }
 
 }  // namespace
