@@ -1,5 +1,5 @@
 // How delayed.cpp makes a launch take longer. A file of each kind of device defines make_delay(): delay_cpu.cpp by the
-// host's clock, delay_cuda.cu by kernels before and behind the launch in its stream.
+// host's time stamp counter, delay_cuda.cu by kernels before and behind the launch in its stream.
 #pragma once
 
 #include <assay/abi.h>
