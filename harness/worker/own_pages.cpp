@@ -45,11 +45,11 @@ void copy(const Mapping& mapping) {
   void* const begin = reinterpret_cast<void*>(mapping.begin);
   const size_t bytes = mapping.end - mapping.begin;
   const int protection = mapping.is_code() ? PROT_READ | PROT_EXEC : PROT_READ;
-  bool is_done =
+  const bool is_copied =
       ::mprotect(begin, bytes, protection | PROT_WRITE) == 0 && ::madvise(begin, bytes, MADV_POPULATE_WRITE) == 0;
-  const int error = errno;
-  is_done = ::mprotect(begin, bytes, protection) == 0 && is_done;
-  if (is_done) return;
+  int error = is_copied ? 0 : errno;
+  if (::mprotect(begin, bytes, protection) != 0 && error == 0) error = errno;
+  if (error == 0) return;
   throw NotGiven(
       mapping.file + ": this process gets no pages of its own of it: " + std::strerror(error) +
       "; its latencies would be those of where the file lies. It takes Linux 5.14 or later, and no rule that "
