@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 
 // The label of the machine without the library that is moved: its builds are what the two sides prove.
 PinLabel label_without(Run& run, const LibrarySet& set, const fs::path& pins) {
-  add_checksums(run.libraries);
+  add_checksums(run);
   std::vector<fs::path> moved;
   for (const LibrarySet::File& file : set.files) moved.push_back(file.path);
   return label_beside(environment_of(run), moved, pins);

@@ -157,7 +157,7 @@ bool CanarySide::take_fingerprints() {
 
 void CanarySide::write() {
   run_.recorded = static_cast<int64_t>(records_->recorded().size());
-  add_checksums(run_.libraries);
+  add_checksums(run_);
   records_->write_run(run_);
 }
 

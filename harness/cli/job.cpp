@@ -124,11 +124,11 @@ Run run_here(const Options& options, const Loaded& loaded, const KernelPlatforms
   run.threads = options.threads;
   run.environment = facts_of(options);
   run.libraries = loaded.libraries;
-  add_checksums(run.libraries);
   for (const KernelInfo& kernel : loaded.kernels) {
     run.kernels.push_back({kernel.op, kernel.name, kernel.target, kernel.module.filename().string(), kernel.module_hash,
                            kernel.contract, platforms.at(kernel.op + "/" + kernel.name).key()});
   }
+  add_checksums(run);
   return run;
 }
 

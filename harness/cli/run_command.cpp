@@ -339,7 +339,7 @@ int run_command(const Options& given) {
   }
 
   run.libraries = merged(run.libraries, ending.libraries);
-  add_checksums(run.libraries);
+  add_checksums(run);
   run.pin = label_of(environment_of(run), setting.trees.pins());
   Conclusion conclusion;
   conclusion.run = out;

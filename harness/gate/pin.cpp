@@ -172,6 +172,20 @@ std::vector<std::string> changes_but_of_libraries(const Environment& before, con
   return changes;
 }
 
+std::set<std::string> modules_of_device(const Run& run) {
+  std::set<std::string> modules;
+  for (const KernelEntry& kernel : run.kernels) {
+    if (kernel.target == run.asked.device) modules.insert(kernel.module);
+  }
+  return modules;
+}
+
+// Whether one of `modules` brought it or loaded it later, or nobody knows which module did.
+bool is_of(const std::set<std::string>& modules, const LoadedLibrary& library) {
+  const auto is_one = [&](const std::string& module) { return modules.contains(module); };
+  return library.modules.empty() || std::ranges::any_of(library.modules, is_one);
+}
+
 }  // namespace
 
 Environment environment_of(const Run& run) {
@@ -180,24 +194,21 @@ Environment environment_of(const Run& run) {
   environment.platform = {run.asked.device, processor, run.threads};
   environment.facts = run.environment;
   environment.whole = run.asked.every_module;
-  std::set<std::string> modules, of_device;
-  for (const KernelEntry& kernel : run.kernels) {
-    modules.insert(kernel.module);
-    if (kernel.target == run.asked.device) of_device.insert(kernel.module);
-  }
+  std::set<std::string> modules;
+  for (const KernelEntry& kernel : run.kernels) modules.insert(kernel.module);
+  const std::set<std::string> of_device = modules_of_device(run);
   for (const LoadedLibrary& library : run.libraries) {
-    const auto is_of_device = [&](const std::string& module) { return of_device.contains(module); };
-    const bool counts = library.modules.empty() || std::ranges::any_of(library.modules, is_of_device);
-    if (counts && !modules.contains(file_of(library))) environment.libraries.push_back(library);
+    if (is_of(of_device, library) && !modules.contains(file_of(library))) environment.libraries.push_back(library);
   }
   return environment;
 }
 
-void add_checksums(std::vector<LoadedLibrary>& libraries) {
+void add_checksums(Run& run) {
+  const std::set<std::string> of_device = modules_of_device(run);
   std::vector<LoadedLibrary*> unread;
   std::vector<fs::path> files;
-  for (LoadedLibrary& library : libraries) {
-    if (!library.sha256.empty()) continue;
+  for (LoadedLibrary& library : run.libraries) {
+    if (!library.sha256.empty() || !is_of(of_device, library)) continue;
     unread.push_back(&library);
     files.emplace_back(library.path);
   }

@@ -25,8 +25,9 @@ struct Environment {
 // Of a run, as its run.json tells it. While it goes on, nothing was loaded late yet.
 Environment environment_of(const Run& run);
 
-// Reads the files that have no checksum yet: 0.4 s for the libraries of a CPU on two cores.
-void add_checksums(std::vector<LoadedLibrary>& libraries);
+// To what environment_of() tells of, where it has none yet. Reading takes a while, most of all of what the modules of
+// another device brought, which nothing here computes with.
+void add_checksums(Run& run);
 
 // One line a difference: what, both values, what to do. Empty: the environment is the pinned one. A file of the pinned
 // version and build-id whose checksum is another is one too, where both have one. A library is missing where `found` is

@@ -118,11 +118,23 @@ TEST(Pin, ChecksumsAreReadOfFilesThatHaveNoneYet) {
   Scratch scratch;
   const std::string file = (scratch.path / "libx.so").string();
   write_text(file, "abc");
-  std::vector<LoadedLibrary> libraries{{file, "", "", {}}, {"/nowhere", "", "", {}}, {file, "", "", {}, "known"}};
-  add_checksums(libraries);
-  EXPECT_EQ(libraries[0].sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(libraries[1].sha256, "unknown");
-  EXPECT_EQ(libraries[2].sha256, "known");
+  assay::Run run;
+  run.asked.device = "cpu";
+  for (const char* target : {"cpu", "cuda"}) {
+    run.kernels.push_back({.op = "gemm", .name = target, .target = target, .module = std::string(target) + ".so"});
+  }
+  run.libraries = {{file, "", "", {}},
+                   {"/nowhere", "", "", {}},
+                   {file, "", "", {}, "known"},
+                   {file, "", "", {"cuda.so", "cpu.so"}},
+                   {file, "", "", {"cuda.so"}}};
+  add_checksums(run);
+  const std::string of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  EXPECT_EQ(run.libraries[0].sha256, of_abc);
+  EXPECT_EQ(run.libraries[1].sha256, "unknown");
+  EXPECT_EQ(run.libraries[2].sha256, "known");
+  EXPECT_EQ(run.libraries[3].sha256, of_abc);
+  EXPECT_EQ(run.libraries[4].sha256, "") << "no module of the run's device has it";
 }
 
 TEST(Pin, AMissingLibraryIsADifferenceWhereEveryModuleWasLoaded) {
