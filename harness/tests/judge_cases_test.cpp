@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "bad_module_checks.h"
 #include "record/verdict.h"
 
@@ -40,6 +42,23 @@ TEST(JudgedCases, RefusingARelatedCaseThatIsClaimedBreaksTheContract) {
   EXPECT_EQ(refuses.verdict, Verdict::contract) << details(refuses);
   EXPECT_THAT(refuses.reason, HasSubstr("claims gemm:m=9,n=7,k=5,alpha=0.5,dtype=f32 and refuses it: not this alpha"));
   EXPECT_EQ(right.verdict, Verdict::pass) << details(right);
+}
+
+// What it is when it is planned otherwise, with one thread here, is that plan's to say.
+TEST(JudgedCases, AnswersOfAnotherPlanAreHeldAgainstItsOwnContract) {
+  JudgeClient judge(settings());
+  const Record record =
+      bad::check(judge, "plan_flushes_alone", "reduce:kind=sum,outer=7,n=2,inner=5,dtype=f32,fill=subnormal");
+  EXPECT_EQ(record.verdict, Verdict::pass) << details(record);
+  const auto threads = std::ranges::find(record.checks, "same-threads", &CheckResult::check);
+  EXPECT_THAT(threads->detail, HasSubstr("threads=1")) << "it flushed nothing";
+}
+
+// Every value of `a`, one seed after another: an op whose only output is also an input.
+TEST(JudgedCases, ASweepOfAProductIsJudgedPartByPart) {
+  JudgeClient judge(settings());
+  const Record record = bad::check(judge, "product_right", "gemm:m=8,n=8,k=8,dtype=f32,fill=every,seeds=3");
+  EXPECT_EQ(record.verdict, Verdict::pass) << details(record);
 }
 
 // What it makes of the poison in C is computed, not left over: C is written.

@@ -144,6 +144,26 @@ TEST(JudgeProcesses, ATimingWorkerThatIsKilledIsAskedOnceMore) {
   EXPECT_THAT(timed.get().failed, HasSubstr("SIGKILL"));
 }
 
+TEST(JudgeProcesses, OneThatIsKilledWhileACaseIsScreenedIsAskedOnceMore) {
+  JudgeClient judge(settings());
+  const KernelInfo kernel = judge.load(module_named("infinite_loop")).at(0);
+  std::vector<pid_t> seen = own_children();
+  for (const pid_t worker : stray_processes(judge.pid(), seen)) seen.push_back(worker);
+  judge.load(module_named("good"));  // whose worker takes the place of the one that was there
+  const std::vector<Case> cases{make_op_registry().parse_case(kNormal)};
+  auto screened = std::async(std::launch::async, [&] { return judge.screen(kernel, cases); });
+  int killed = 0;
+  while (screened.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready) {
+    for (const pid_t worker : stray_processes(judge.pid(), seen)) {
+      ::kill(worker, SIGKILL);
+      seen.push_back(worker);
+      ++killed;
+    }
+  }
+  EXPECT_EQ(killed, 2);
+  EXPECT_THAT(screened.get().at(0).reason, HasSubstr("SIGKILL"));
+}
+
 TEST(JudgeProcesses, OneThatIsKilledWhileItSamplesIsAskedOnceMore) {
   const Scratch scratch;
   JudgeClient judge(settings());

@@ -16,10 +16,10 @@ void Comparisons::vary(const char* check, Subject& subject, const Case& c, const
   }
   map(trial, Addresses::kept);
   fill(trial, seed());
-  compare(check, launch(trial, Poison::second), promise, how);
+  compare_plan(check, trial, launch(trial, Poison::second), promise, how);
   if (!worth_holding_up(trial)) return;
   for (Series series(held_up); series.goes_on();) {
-    compare(check, launch(trial, Poison::first, Manner::held_up), promise, how);
+    compare_plan(check, trial, launch(trial, Poison::first, Manner::held_up), promise, how);
   }
 }
 
@@ -147,11 +147,24 @@ void Comparisons::require_right(const Outputs& got, Expectation& expectation, co
 }
 
 void Comparisons::compare(const char* check, const Outputs& got, uint32_t promise, const std::string& how) {
+  compare_bytes(check, got, promise, how, [&] { require_right(got, *expectation_, contract_, how); });
+}
+
+// How exact an answer must be is its own plan's to say.
+void Comparisons::compare_plan(const char* check, const Trial& trial, const Outputs& got, uint32_t promise,
+                               const std::string& how) {
+  compare_bytes(check, got, promise, how,
+                [&] { require_right(got, *expect_beside(trial, case_, seed()), trial.contract(), how); });
+}
+
+template <class RequireRight>
+void Comparisons::compare_bytes(const char* check, const Outputs& got, uint32_t promise, const std::string& how,
+                                const RequireRight& require_right_answer) {
   const std::string differs = difference(base_, got);
   if (differs.empty()) {
     return sheet_.pass_if_unset(check, contract_.promised(promise) ? "" : std::string(kObserved));
   }
-  require_right(got, *expectation_, contract_, how);
+  require_right_answer();
   if (contract_.promised(promise)) {
     sheet_.set(check, Outcome::fail, how + ": " + differs);
   } else {

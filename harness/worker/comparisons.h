@@ -59,6 +59,12 @@ class Comparisons : public Steps {
   bool has_memory_ = true;  // trial_: it may launch
 
  private:
+  // compare(), of `trial`, the case planned once more.
+  void compare_plan(const char* check, const Trial& trial, const Outputs& got, uint32_t promise,
+                    const std::string& how);
+  template <class RequireRight>
+  void compare_bytes(const char* check, const Outputs& got, uint32_t promise, const std::string& how,
+                     const RequireRight& require_right_answer);
   // `trial`: of the case, filled as it was; so it is again afterwards.
   void reversed(Trial& trial);
   void with_more_terms(const Trial& base);

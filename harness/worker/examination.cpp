@@ -279,6 +279,7 @@ class Examination : public Comparisons {
       court_.first->restart();  // what it left behind must not reach the next launch
       trial = plan(*court_.first, case_, setting_);
       fill(trial, seed());
+      expectation_ = expect_beside(trial, case_, seed());  // the other looks at inputs that are gone
       return sheet_.set("asynchronous", Outcome::fail, "launch cannot be captured into a graph: " + why_not);
     }
     note_kernels(graph.at("kernels"));
@@ -472,7 +473,6 @@ Record examine(const Court& court, const KernelInfo& kernel, const Op& op, const
   Examination once(court, kernel, op, c);
   Record record = once.run();
   if (!once.killed_from_outside()) return record;
-  // No kernel kills itself by SIGKILL by accident: somebody else did, and the case is owed its answer.
   Examination again(court, kernel, op, c);
   record = again.run();
   record.interruptions = 1;

@@ -143,7 +143,7 @@ class HostLaboratory : public Laboratory {
                                        const Contract& contract, TruthBuilder& truth, uint64_t& hash) override {
     const std::vector<TensorSpec> specs = op.tensors(c);
     const std::vector<TensorView> views = views_of(specs, contents);
-    const auto output = std::find_if(specs.begin(), specs.end(), [](const auto& t) { return t.role == Role::output; });
+    const auto output = std::find_if(specs.begin(), specs.end(), [](const auto& t) { return t.role != Role::input; });
     if (outputs.size() == 1 && is_packed(*output)) {
       if (const auto oracle = op.element_oracle(c, contract, views)) {
         std::vector<uint64_t> digests;

@@ -164,11 +164,16 @@ fs::path find_compute_sanitizer() {
 Record examine_sanitized(Court court, const std::vector<std::pair<std::string, std::string>>& environment,
                          const KernelInfo& kernel, const Op& op, const Case& c) {
   const JudgeSettings& settings = *court.settings;
-  const OwnFolder folder;
-  Subject subject(settings, environment, under(*settings.sanitizer, settings.sanitizer_program, folder.log()));
-  court.first = &subject;
-  start(subject, *settings.sanitizer, folder.log());
-  return SanitizedLaunch(court, kernel, op, c).run(*settings.sanitizer, folder.log());
+  for (int interruptions = 0;; ++interruptions) {
+    const OwnFolder folder;
+    Subject subject(settings, environment, under(*settings.sanitizer, settings.sanitizer_program, folder.log()));
+    court.first = &subject;
+    start(subject, *settings.sanitizer, folder.log());
+    SanitizedLaunch launch(court, kernel, op, c);
+    Record record = launch.run(*settings.sanitizer, folder.log());
+    record.interruptions = interruptions;
+    if (!launch.killed_from_outside() || interruptions > 0) return record;
+  }
 }
 
 }  // namespace assay

@@ -38,6 +38,8 @@ CheckResult lost_at_launch(const ProcessLost& lost, const std::string& detail);
 // The members from `contract_` on are known once a trial was planned.
 class Steps {
  public:
+  // No kernel kills itself by SIGKILL by accident: somebody else did, and the case is owed its answer. It is asked once
+  // more.
   bool killed_from_outside() const { return killed_from_outside_; }
 
  protected:

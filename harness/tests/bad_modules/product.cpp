@@ -63,7 +63,7 @@ const char* refuse(const assay::Call& call) {
 ASSAY_KERNEL(gemm, bad, .refuse = refuse, .launch = launch,
              .contract = {.interface_version = 1,
                           .owner = "bad-modules@assay.example",
-                          .domain = "dtype in f32; fill in normal integers sparse",
+                          .domain = "dtype in f32; fill in every normal integers sparse",
                           .promises = ASSAY_SAME_RUN | ASSAY_SAME_RESTART | ASSAY_SAME_THREADS | ASSAY_SAME_ALIGNMENT,
                           .arithmetic = {.accumulator = ASSAY_ACC_F32, .depth_divisor = 1, .depth_constant = 16},
                           .may_allocate = 1})
