@@ -147,6 +147,7 @@ INSTANTIATE_TEST_SUITE_P(All, UnusableModule,
                                            std::pair{"wrong_target", "is for target 'cdua'; there are cpu and cuda"},
                                            std::pair{"wrong_name", "must be those the build names"},
                                            std::pair{"crash_on_load", "SIGABRT"},
+                                           std::pair{"leave_process_on_load", "processes behind"},
                                            std::pair{"hole_in_table", "lacks one of create"},
                                            std::pair{"no_such_file", "no such file"}),
                          [](const auto& info) { return std::string(info.param.first); });
@@ -164,6 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"timed_once", Verdict::wrong, "accuracy: when it is timed (warm): y[0]"},
                       Row{"timed_negates", Verdict::nondeterministic, "same-restart: when it is timed", kZeros},
                       Row{"timed_stray", Verdict::memory, "guards: when it is timed (first_call)"},
+                      Row{"timed_leaves", Verdict::memory, "growth: left processes behind when it is timed: "},
                       Row{"timed_dies", Verdict::crashed, "launch: when it is timed: the worker died by SIGSEGV"},
                       Row{"timed_refuses", Verdict::crashed, "launch: when it is timed: launch: not when somebody"}),
     [](const auto& info) { return std::string(info.param.module); });

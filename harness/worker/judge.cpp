@@ -108,6 +108,9 @@ class Judge {
     }
     turn_to(file);
     json answer = describe_module(file);
+    if (const size_t left = end_processes_left_by({&first_}, {&second_, &timing_}); left > 0) {
+      throw UsageError("module " + file + ": loading it leaves " + std::to_string(left) + " processes behind");
+    }
     libraries_.note(first_.pid(), module_);
     libraries_.note_brought(file);
     const std::string hash = code_hash_of(file);
@@ -269,6 +272,9 @@ class Judge {
   // Of a kernel that was judged right, so that what ends here is its failure where it is timed; but a worker that was
   // killed, which no kernel does to itself by accident, is asked once more.
   json sample(const json& message, bool again = true) {
+    // What a module left in the process that times must not reach another's launches.
+    if (message.at("module") != timed_module_) timing_.restart();
+    timed_module_ = message.at("module");
     Record timed;
     try {
       timed = sampled(message);
@@ -282,7 +288,17 @@ class Judge {
       if (is_killed(lost) && again) return sample(message, false);
       timed.checks.push_back(lost_at_launch(lost, std::string("when it is timed: the worker ") + lost.what()));
     }
+    if (const std::string left = left_behind(); !left.empty()) {
+      timed.latency.clear();
+      timed.checks.push_back(check_result("growth", Outcome::fail, left));
+    }
     return {{"record", to_json(timed)}};
+  }
+
+  // Empty where nothing was.
+  std::string left_behind() {
+    const size_t left = end_processes_left_by({&timing_}, {&first_, &second_});
+    return left == 0 ? "" : "left processes behind when it is timed: " + std::to_string(left);
   }
 
   static bool is_killed(const ProcessLost& lost) { return lost.loss == Loss::signal && lost.code == SIGKILL; }
@@ -345,6 +361,7 @@ class Judge {
       SampleSet prepare;
       prepare.nanoseconds = {static_cast<int64_t>(trial.prepare_us() * 1000)};
       metrics["prepare"] = sample_set_to_json(prepare);
+      if (const std::string left = left_behind(); !left.empty()) return {{"failed", left}};
       return {{"metrics", metrics}, {"selection", trial.selection()}};
     } catch (const LaunchFailed& failed) {
       return {{"failed", failed.what()}};
@@ -442,6 +459,7 @@ class Judge {
   std::unique_ptr<Laboratory> laboratory_;
   std::string laboratory_case_;
   std::string module_;                          // the correctness workers are for
+  std::string timed_module_;                    // of the last sample
   std::map<std::string, std::string> modules_;  // paths by file name
   std::map<std::string, KernelInfo> kernels_;
   std::tuple<std::string, std::string, std::string> checked_;  // last: module, kernel id, hash of the outputs

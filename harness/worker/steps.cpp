@@ -1,7 +1,6 @@
 #include "worker/steps.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include "check/accuracy.h"
 #include "core/error.h"
@@ -250,18 +249,7 @@ std::string Steps::where_it_stepped(const nlohmann::json& fault) const {
 }
 
 void Steps::leave_no_process_behind() {
-  size_t seen = 0;
-  // What is killed may have started more, which is adopted only when its parent is gone.
-  for (int round = 0; round < 50; ++round) {
-    const std::vector<pid_t> strays =
-        stray_processes(court_.first->pid(), {court_.first->pid(), court_.second->pid(), court_.timing->pid()});
-    if (strays.empty() && (round == 0 || round > 3)) break;
-    seen += strays.size();
-    court_.first->restart();
-    court_.second->restart();
-    for (const pid_t stray : strays) end_stray_process(stray);
-    ::usleep(5000);
-  }
+  const size_t seen = end_processes_left_by({court_.first, court_.second}, {court_.timing});
   if (seen == 0) return;
   if (CheckResult* growth = sheet_.find("growth")) growth->outcome = Outcome::pass;  // this says more
   sheet_.set("growth", Outcome::fail, "left processes behind: " + std::to_string(seen));

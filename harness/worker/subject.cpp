@@ -147,4 +147,26 @@ void Subject::restart() {
   process_.reset();
 }
 
+size_t end_processes_left_by(const std::vector<Subject*>& workers, const std::vector<Subject*>& others) {
+  size_t seen = 0;
+  // What is killed may have started more, which is adopted only when its parent is gone.
+  for (int round = 0; round < 50; ++round) {
+    std::vector<pid_t> expected, strays;
+    for (const std::vector<Subject*>* all : {&workers, &others}) {
+      for (const Subject* subject : *all) expected.push_back(subject->pid());
+    }
+    for (const Subject* worker : workers) {
+      for (const pid_t stray : stray_processes(worker->pid(), expected)) {
+        if (std::ranges::find(strays, stray) == strays.end()) strays.push_back(stray);
+      }
+    }
+    if (strays.empty() && (round == 0 || round > 3)) break;
+    seen += strays.size();
+    for (Subject* worker : workers) worker->restart();
+    for (const pid_t stray : strays) end_stray_process(stray);
+    ::usleep(5000);
+  }
+  return seen;
+}
+
 }  // namespace assay

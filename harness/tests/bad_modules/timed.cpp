@@ -1,6 +1,9 @@
 // Right where it is judged. Where it is timed, which its environment tells, each of these is something else:
 // timed_idle does nothing (wrong), timed_once works at the first launch alone (wrong), timed_negates gives other bytes
-// (nondeterministic), timed_stray writes beyond the output (memory), timed_dies and timed_refuses end (crashed).
+// (nondeterministic), timed_stray writes beyond the output (memory), timed_leaves starts a process that outlives it
+// (memory), timed_dies and timed_refuses end (crashed).
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
@@ -22,6 +25,13 @@ const char* launch(const assay::Call& c) {
 #endif
 #ifdef NEGATES
   bad::negate_first_zero(c);
+#endif
+#ifdef LEAVES
+  if (launches == 1 && ::fork() == 0) {
+    ::setsid();
+    if (::fork() == 0) ::sleep(600);
+    ::_exit(0);
+  }
 #endif
 #ifdef STRAYS
   *(c.out<float>("y").data() - 1) = 1;
