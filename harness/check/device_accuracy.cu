@@ -22,7 +22,8 @@ constexpr unsigned long long kNone = ~0ull;
 struct State {
   ErrorCounts counts;
   WorstElement failure, worst;
-  ErrorSums open[kLanes];  // of a block that a chunk ended in
+  // Of a block that a chunk ended in, by turns: a chunk takes up what the one before left while it leaves its own.
+  ErrorSums open[2][kLanes];
 };
 
 // The elements one block would show.
@@ -35,6 +36,7 @@ struct Chunk {
   Strided where;
   const void* got;
   int64_t first, end;
+  int turn;  // takes up open[turn], leaves open[1 - turn]
   DeviceReference reference;
   DeviceBounds bounds;
   JudgeRules rules;
@@ -109,7 +111,7 @@ __device__ void judge_block(const Chunk& chunk, int64_t block, State* state, Err
   const int lane = threadIdx.x % kLanes;
   const int64_t begin = block * kBlock, end = begin + kBlock;
   ErrorSums sums;
-  if (begin < chunk.first) sums = state->open[lane];
+  if (begin < chunk.first) sums = state->open[chunk.turn][lane];
   if (begin >= chunk.first && end <= chunk.end && chunk.where.is_packed) {
     const auto* got = static_cast<const BitsOf<size_of(T)>*>(chunk.got);
     Expected next = expected_of(chunk, begin + lane);  // on its way while an element is judged
@@ -135,7 +137,7 @@ __device__ void judge_block(const Chunk& chunk, int64_t block, State* state, Err
   }
   tally.close_block();
   if (end > chunk.end) {  // the next chunk goes on here, or finish() closes it
-    state->open[lane] = sums;
+    state->open[1 - chunk.turn][lane] = sums;
     return;
   }
 #pragma unroll
@@ -237,6 +239,7 @@ void DeviceAccuracy::judge(const void* got, int64_t first, int64_t count, const 
                     .got = got,
                     .first = first,
                     .end = first + count,
+                    .turn = turn_,
                     .reference = reference,
                     .bounds = bounds,
                     .rules = rules_};
@@ -250,6 +253,7 @@ void DeviceAccuracy::judge(const void* got, int64_t first, int64_t count, const 
     choose<T><<<1, kThreads, 0, stream_of(stream_)>>>(chunk, state, candidates, blocks_);
     require_launched("accuracy");
   });
+  turn_ = 1 - turn_;
 }
 
 ErrorSummary DeviceAccuracy::finish() {
@@ -265,10 +269,11 @@ ErrorSummary DeviceAccuracy::finish() {
   ErrorSums sums;
   for (const ErrorSums& block : blocks) sums.add(block);
   if (elements % kBlock != 0) {
+    ErrorSums* const open = state.open[turn_];
     for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) state.open[lane].add(state.open[lane + half]);
+      for (int lane = 0; lane < half; ++lane) open[lane].add(open[lane + half]);
     }
-    sums.add(state.open[0]);
+    sums.add(open[0]);
   }
   ErrorSummary summary{.tensor = spec_.name, .elements = elements};
   summarise(state.counts, sums, state.worst.q, state.counts.failures > 0 ? state.failure : state.worst, summary);

@@ -30,6 +30,7 @@ class DeviceAccuracy {
   JudgeRules rules_;
   void* stream_;
   int64_t judged_ = 0;
+  int turn_ = 0;     // of the next chunk
   unsigned blocks_;  // of a launch
   DeviceMemory state_, block_sums_, candidates_;
 };
