@@ -1,6 +1,7 @@
 #include "reference/blas.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -22,7 +23,8 @@ FieldSpec increment_field(const char* name) {
   return {.name = name,
           .doc = "elements from one to the next; negative: backwards; 0: one element is all",
           .fallback = "1",
-          .least = -4};
+          .least = -4,
+          .most = 3};
 }
 FieldSpec order_field() {
   return {.name = "order",
@@ -44,7 +46,7 @@ bool is_complex(const Case& c) { return c.word("domain") == "complex"; }
 double real_scalar_of(const Case& c, const std::string& name) {
   const DType dtype = dtype_of(c);
   const double value = c.real(name);
-  if (round_to(dtype, value) == value) return value;
+  if (std::isfinite(value) && round_to(dtype, value) == value) return value;
   throw UsageError("case of " + c.op() + ": field '" + name + "' = " + c.word(name) + " is not a finite " +
                    std::string(name_of(dtype)) + " number; give one that is, such as 0.75");
 }

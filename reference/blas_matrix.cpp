@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "reference/moderate_factors.h"
 
 namespace assay::blas {
 
@@ -73,7 +74,7 @@ Bounds ProductOp::bounds(const Case& c, const Contract& contract, const Referenc
 
 std::vector<Sensitivity> changes(const Case& c, int64_t outputs, const std::vector<const char*>& scalars,
                                  const std::vector<const char*>& tensors) {
-  if (!is_drawn(c) || outputs < kEnough) return {};
+  if (!is_drawn(c) || outputs < kEnough || !has_moderate_factors(c)) return {};
   std::vector<Sensitivity> all;
   for (const char* name : scalars) {
     const std::string im = std::string(name) + "_im";

@@ -248,6 +248,7 @@ TEST(BlasCases, FieldsThatDoNotGoTogetherAreRefusedWithARemedy) {
   EXPECT_NE(refusal("blas_gemv:m=2,n=2,incx=0,dtype=f32").find("'incx' is 0"), std::string::npos);
   EXPECT_NE(refusal("blas_ger:m=2,n=2,conj=y,dtype=f32").find("domain=complex"), std::string::npos);
   EXPECT_NE(refusal("blas_gemm:m=2,n=2,k=2,alpha=0.1,dtype=f32").find("not a finite f32 number"), std::string::npos);
+  EXPECT_NE(refusal("blas_gemm:m=2,n=2,k=2,alpha=inf,dtype=f64").find("not a finite f64 number"), std::string::npos);
   EXPECT_EQ(refusal("blas_gemm:m=2,n=2,k=2,alpha=0.1,dtype=f64"), "accepted");
 }
 

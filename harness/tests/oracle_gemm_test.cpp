@@ -126,6 +126,9 @@ TEST(GemmOracle, ScalarsOutsideTheTypeAreRefusedWithARemedy) {
     EXPECT_NE(std::string(e.what()).find("field 'alpha' = 0.1 is not a finite f32 number"), std::string::npos);
   }
   gemm_op().tensors(gemm_case("m=1,n=1,k=1,alpha=0.1,dtype=f64"));
+  for (const char* fields : {"m=1,n=1,k=1,alpha=inf,dtype=f32", "m=1,n=1,k=1,beta=-inf,dtype=f64"}) {
+    EXPECT_THROW(gemm_op().tensors(gemm_case(fields)), UsageError) << fields;
+  }
 }
 
 TEST(GemmCases, TiersNestAndAreLargeEnough) { testing::expect_tiers_nest(gemm_op(), 250, 3); }

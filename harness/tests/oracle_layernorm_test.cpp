@@ -82,7 +82,8 @@ TEST(LayernormOracle, MpfrLiesWithinItsBound) {
   }
   for (const char* fields : {"rows=3,cols=1000,dtype=f32,fill=shifted", "rows=3,cols=1000,dtype=f64,fill=shifted",
                              "rows=4,cols=500,dtype=f64,fill=huge", "rows=4,cols=500,dtype=f64,fill=scaled,eps=1e-30",
-                             "rows=4,cols=500,dtype=f64,fill=cancelling", "rows=4,cols=500,dtype=bf16,fill=scaled"}) {
+                             "rows=4,cols=500,dtype=f64,fill=cancelling", "rows=4,cols=500,dtype=bf16,fill=scaled",
+                             "rows=30,cols=1,dtype=f64,fill=huge", "rows=30,cols=1,dtype=f64,fill=huge,eps=1e-30"}) {
     expect_encloses_mpfr(case_of(fields), &checked);
   }
   std::printf("  %lld elements\n", static_cast<long long>(checked));
@@ -217,6 +218,21 @@ TEST(Layernorm, FieldsAreChecked) {
   ASSERT_EQ(tensors.size(), 6u);
   EXPECT_EQ(tensors[4].name, "mean");
   EXPECT_EQ(tensors[4].dtype, DType::f32);
+}
+
+// Whose only number is far from the least: the deviation is that of eps alone, and not lost in scaling it.
+TEST(Layernorm, ARowOfOneHugeNumberIsItsBias) {
+  const Case c = case_of("rows=30,cols=1,dtype=f64,fill=huge");
+  const Inputs inputs(op(), c);
+  const std::vector<Reference> r = op().oracle(c, inputs.views, 1);
+  double beta = 0;
+  std::memcpy(&beta, inputs.named("beta").data, sizeof beta);
+  for (size_t row = 0; row < 30; ++row) {
+    EXPECT_EQ(r[0].hi[row], beta);
+    EXPECT_TRUE(std::isfinite(r[0].e_ref[row]));
+    EXPECT_NEAR(r[2].hi[row], 1 / std::sqrt(c.real("eps")), 1e-10);
+    EXPECT_TRUE(std::isfinite(r[2].e_ref[row]));
+  }
 }
 
 TEST(Layernorm, AnInfiniteMeanMayBeNanAndNotTheOtherInfinity) {

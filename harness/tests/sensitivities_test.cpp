@@ -2,6 +2,7 @@
 // right kernel would else be called wrong. Asked of the oracles, since no kernel is righter.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -80,6 +81,32 @@ TEST_P(Sensitivities, ChangeTheTruth) {
   }
   std::cout << asked << " asked, " << failed << " change nothing\n";
   EXPECT_GT(asked, 500);
+}
+
+// What is drawn has scalars near those that are listed; a person may give any.
+TEST(SensitivitiesOfOneCase, NothingIsAskedThatMayNotShow) {
+  const auto asked = [](const char* id) {
+    const Case c = registry().parse_case(id);
+    return registry().named(c.op()).sensitivities(c).size();
+  };
+  EXPECT_EQ(asked("gemm:m=8,n=8,k=8,beta=9.5367431640625e-07,dtype=bf16"), 0u);
+  EXPECT_EQ(asked("gemm:m=8,n=8,k=8,alpha=9.094947017729282e-13,dtype=f16"), 0u);
+  EXPECT_EQ(asked("gemm:m=8,n=8,k=8,alpha=1048576,beta=1,dtype=f32"), 0u);
+  EXPECT_EQ(asked("gemm:m=8,n=8,k=8,alpha=-0.5,beta=2,dtype=f32"), 5u);
+  EXPECT_EQ(asked("blas_axpy:n=100,alpha=1e-30,dtype=f64"), 0u);
+  EXPECT_EQ(asked("blas_gemm:m=8,n=8,k=8,alpha=1048576,beta=1,dtype=f32"), 0u);
+  EXPECT_EQ(asked("blas_gemm:m=8,n=8,k=8,alpha=2,beta=1,dtype=f32"), 5u);
+  EXPECT_EQ(asked("softmax:rows=5,cols=64,scale=0.0001,dtype=bf16"), 0u);
+  EXPECT_EQ(asked("softmax:rows=5,cols=64,scale=0.125,dtype=bf16"), 2u);
+  EXPECT_EQ(asked("layernorm_residual:rows=5,cols=64,eps=1e+08,dtype=f32"), 0u);
+}
+
+TEST(SensitivitiesOfOneCase, AnEpsilonAboveOneIsHalved) {
+  const Case c = registry().parse_case("layernorm_residual:rows=5,cols=64,eps=32,dtype=f32");
+  const std::vector<Sensitivity> all = registry().named(c.op()).sensitivities(c);
+  const auto eps = std::find_if(all.begin(), all.end(), [](const Sensitivity& by) { return by.what == "eps"; });
+  ASSERT_NE(eps, all.end());
+  EXPECT_EQ(eps->changed->real("eps"), 16);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, Sensitivities, ::testing::ValuesIn(names_of_ops()),

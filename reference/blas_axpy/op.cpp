@@ -1,6 +1,7 @@
 // The BLAS update y := alpha x + y. With alpha = 0 x is not read.
 #include "core/error.h"
 #include "reference/blas.h"
+#include "reference/moderate_factors.h"
 
 namespace assay {
 namespace blas_axpy {
@@ -85,7 +86,7 @@ class AxpyOp final : public BlasOp {
   }
 
   std::vector<Sensitivity> sensitivities(const Case& c) const override {
-    if (!is_drawn(c) || c.integer("n") < kEnough) return {};
+    if (!is_drawn(c) || c.integer("n") < kEnough || !has_moderate_factors(c)) return {};
     std::vector<Sensitivity> all{{.what = "tensor y", .tensor = "y"}};
     if (scalar_of(c, "alpha").is_zero()) return all;
     if (c.real("alpha") != 0) all.push_back(halved(c, "alpha"));

@@ -3,6 +3,7 @@
 // evidence.
 #include "core/error.h"
 #include "reference/blas.h"
+#include "reference/moderate_factors.h"
 
 namespace assay {
 namespace blas_omatcopy {
@@ -129,7 +130,7 @@ class OmatcopyOp final : public BlasOp {
   }
 
   std::vector<Sensitivity> sensitivities(const Case& c) const override {
-    if (!is_drawn(c) || c.integer("rows") * c.integer("cols") < kEnough) return {};
+    if (!is_drawn(c) || c.integer("rows") * c.integer("cols") < kEnough || !has_moderate_factors(c)) return {};
     if (scalar_of(c, "alpha").is_zero()) return {};
     std::vector<Sensitivity> all{{.what = "tensor a", .tensor = "a"}};
     for (const char* part : {"alpha", "alpha_im"}) {

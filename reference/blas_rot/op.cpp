@@ -1,6 +1,7 @@
 // The BLAS plane rotation (x, y) := (c x + s y, c y - s x) with real c and s, also of complex vectors (csrot, zdrot).
 #include "core/error.h"
 #include "reference/blas.h"
+#include "reference/moderate_factors.h"
 
 namespace assay {
 namespace blas_rot {
@@ -83,7 +84,7 @@ class RotOp final : public BlasOp {
   }
 
   std::vector<Sensitivity> sensitivities(const Case& c) const override {
-    if (!is_drawn(c) || c.integer("n") < kEnough) return {};
+    if (!is_drawn(c) || c.integer("n") < kEnough || !has_moderate_factors(c)) return {};
     std::vector<Sensitivity> all;
     for (const char* name : {"c", "s"}) {
       if (c.real(name) != 0) all.push_back(halved(c, name));

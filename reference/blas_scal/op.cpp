@@ -4,6 +4,7 @@
 // So it is with the imaginary part that a real factor is given (zdscal of the reference BLAS before 3.10) or not.
 #include "core/error.h"
 #include "reference/blas.h"
+#include "reference/moderate_factors.h"
 
 namespace assay {
 namespace blas_scal {
@@ -100,7 +101,7 @@ class ScalOp final : public BlasOp {
   }
 
   std::vector<Sensitivity> sensitivities(const Case& c) const override {
-    if (!is_drawn(c) || c.integer("n") < kEnough) return {};
+    if (!is_drawn(c) || c.integer("n") < kEnough || !has_moderate_factors(c)) return {};
     if (c.integer("incx") < 0) return {{.what = "tensor x", .tensor = "x"}};
     std::vector<Sensitivity> all;
     if (!scalar_of(c, "alpha").is_zero()) all.push_back({.what = "tensor x", .tensor = "x"});

@@ -54,7 +54,9 @@ struct RowErrors {
   double largest_deviation = 0;  // R'
 };
 
-ASSAY_HD inline RowErrors row_errors(const Arithmetic& a, const Moments& m, double deviation, double epsilon) {
+// `root`: sqrt(epsilon), also where epsilon is below what a double holds.
+ASSAY_HD inline RowErrors row_errors(const Arithmetic& a, const Moments& m, double deviation, double epsilon,
+                                     double root) {
   RowErrors e;
   const double sigma = std::sqrt(m.variance), rms = std::sqrt(m.mean_square);
   e.mean = add_underflow(a.gamma * m.mean_magnitude, a.underflow, 2);
@@ -68,7 +70,7 @@ ASSAY_HD inline RowErrors row_errors(const Arithmetic& a, const Moments& m, doub
     const double relative = x / 2 + 0.7 * x * x;
     e.deviation = deviation * (relative + rsqrt * (1 + relative));
   } else {
-    e.deviation = larger(deviation, (1 + rsqrt + 4 * a.u) / std::sqrt(epsilon));
+    e.deviation = larger(deviation, (1 + rsqrt + 4 * a.u) / root);
   }
   e.largest_deviation = deviation + e.deviation;
   return e;
@@ -135,8 +137,9 @@ ASSAY_HD Moments layernorm_row(const Row& row, const Result& out, const Team& te
     out.centred_magnitude[i] = std::fabs(high_part(c));
   }
   const Real variance = team.total(centred_squares) / n;
-  const double epsilon = row.epsilon * down * down;
-  const Real deviation = Real(1.0) / square_root(variance + epsilon);
+  const double epsilon = row.epsilon * down * down;  // may be too small for a double, which shows beside zero alone
+  const Real deviation =
+      Real(1.0) / (high_part(variance) == 0 ? square_root(Real(row.epsilon)) * down : square_root(variance + epsilon));
   m.mean_magnitude = team.total(magnitudes) / n;
   m.mean_square = team.total(squares) / n;
   m.variance = high_part(variance);
@@ -144,7 +147,7 @@ ASSAY_HD Moments layernorm_row(const Row& row, const Result& out, const Team& te
   const double u = kRoundoff<Real>;
   const Arithmetic own{
       .u = u, .gamma = gamma_n(LaneSum<Real>::depth(row.cols) + 4, u), .rsqrt = rsqrt_error(u), .underflow = 0x1p-1074};
-  const RowErrors errors = row_errors(own, m, high_part(deviation), epsilon);
+  const RowErrors errors = row_errors(own, m, high_part(deviation), epsilon, std::sqrt(row.epsilon) * down);
   for (int64_t i = team.begin(); i < row.cols; i += team.step()) {
     const Real c = from_parts<Real>(out.y_hi[i], out.y_lo[i]);
     const Real scaled = c * deviation * row.gamma[i];
@@ -202,7 +205,7 @@ struct Rule {
   ASSAY_HD Row of_row(const double* k) const {
     const Moments moments{k[kMeanMagnitude], k[kMeanSquare], k[kVariance]};
     const bool sum_overflows = !(n * moments.mean_magnitude < limit);
-    return {row_errors(arithmetic, moments, k[kDeviation], epsilon),
+    return {row_errors(arithmetic, moments, k[kDeviation], epsilon, std::sqrt(epsilon)),
             sum_overflows || (output != Output::mean && !(n * moments.variance < limit))};
   }
 

@@ -126,10 +126,11 @@ class Softmax final : public Op {
   std::vector<Sensitivity> sensitivities(const Case& c) const override {
     // Only where the answer must change: several columns of ordinary numbers, with rows that are not all hidden.
     const bool ordinary = c.word("fill") == "normal" || c.word("fill") == "causal" || c.word("fill") == "masked";
-    if (!ordinary || c.integer("rows") == 0 || c.integer("cols") < 8 || c.real("scale") == 0) return {};
-    // Beyond, a row may be one 1 and zeros whatever is perturbed.
-    constexpr double kMostScale = 8;
-    if (std::fabs(c.real("scale")) > kMostScale) return {};
+    if (!ordinary || c.integer("rows") == 0 || c.integer("cols") < 8) return {};
+    // Beyond, a row may be one 1 and zeros whatever is perturbed; below, as many equal numbers as it has columns.
+    constexpr double kLeastScale = 0x1p-5, kMostScale = 8;
+    const double scale = std::fabs(c.real("scale"));
+    if (scale < kLeastScale || scale > kMostScale) return {};
     std::vector<Sensitivity> all{{.what = "tensor x", .tensor = "x"},
                                  {.what = "scale", .changed = c.with({{"scale", print_number(c.real("scale") / 2)}})}};
     if (has_mask(c) && c.word("fill") != "causal") all.push_back({.what = "tensor mask", .tensor = "mask"});
