@@ -6,6 +6,11 @@
 
 namespace assay::blas {
 
+// Of matrices with N columns or rows, to which a kernel adds its other lengths and its pads: half of an int each, so
+// that a leading dimension, a length and a pad together, is one too.
+#define ASSAY_BLAS_MOST_OF_MATRIX "1073741823"
+#define ASSAY_BLAS_MATRIX_DOMAIN "dtype in f32 f64; n <= " ASSAY_BLAS_MOST_OF_MATRIX
+
 inline CBLAS_ORDER order(const Call& call) { return call.word("order") == "row" ? CblasRowMajor : CblasColMajor; }
 inline CBLAS_TRANSPOSE transposed(const Call& call, const char* field) {
   const std::string_view word = call.word(field);

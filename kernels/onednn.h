@@ -52,25 +52,22 @@ inline type type_of(const assay_dtype& t) {
   throw assay::Refusal("oneDNN has no such dtype");
 }
 
-// Shape and strides of a tensor, with its axes in the order given (a transposed operand swaps the last two).
+// Shape and strides of a tensor, with its axes in the order given (a transposed operand swaps the last two). An axis of
+// length 1 is told as if dense, whatever lies behind it: oneDNN 3.2 keeps primitives by descriptors that it compares
+// without such strides, so that a padded row got the implementation, and the bits, of whichever of the two a process
+// had asked for first.
 inline desc desc_of(const assay::Call& c, const char* name, const std::vector<int>& axes) {
   const assay_dltensor& t = c.tensor(name).dl;
-  dims shape;
-  dims strides;
+  dims dense(t.strides, t.strides + t.ndim);
+  for (int i = t.ndim - 1; i >= 0; --i) {
+    if (t.shape[i] == 1) dense[i] = i + 1 < t.ndim ? t.shape[i + 1] * dense[i + 1] : 1;
+  }
+  dims shape, strides;
   for (const int axis : axes) {
     shape.push_back(t.shape[axis]);
-    strides.push_back(t.strides[axis]);
+    strides.push_back(dense[axis]);
   }
   return desc(shape, type_of(t.dtype), strides);
-}
-
-// A matrix of rows. One row alone is told as dense, whatever lies behind it: oneDNN 3.2 keeps primitives by descriptors
-// that it compares without the stride of a length of 1, so that a padded row got the implementation, and the bits, of
-// whichever of the two a process had asked for first.
-inline desc rows_of(const assay::Call& c, const char* name) {
-  const assay_dltensor& t = c.tensor(name).dl;
-  if (t.shape[0] == 1 && t.strides[1] == 1) return desc({1, t.shape[1]}, type_of(t.dtype), dims{t.shape[1], 1});
-  return desc_of(c, name, {0, 1});
 }
 
 // A fresh one each time: copies of a dnnl::primitive_attr share their state.

@@ -7,8 +7,8 @@ std::shared_ptr<void> plan(const assay::Call& c) {
   const onednn::ThreadCount threads(c.threads());
   auto pipeline = std::make_shared<onednn::Pipeline>();
   if (c.axis("rows") == 0 || c.axis("cols") == 0) return pipeline;
-  const onednn::desc x = onednn::rows_of(c, "x");
-  const onednn::desc y = onednn::rows_of(c, "y");
+  const onednn::desc x = onednn::desc_of(c, "x", {0, 1});
+  const onednn::desc y = onednn::desc_of(c, "y", {0, 1});
   const onednn::desc bias = onednn::desc_of(c, "bias", {0}).reshape({1, c.axis("cols")});
   dnnl::post_ops post;
   post.append_eltwise(c.word("form") == "erf" ? dnnl::algorithm::eltwise_gelu_erf : dnnl::algorithm::eltwise_gelu_tanh,

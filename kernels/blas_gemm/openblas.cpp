@@ -21,4 +21,7 @@ const char* launch(const assay::Call& call) {
 
 ASSAY_KERNEL(blas_gemm, openblas, .target = "cpu", .launch = launch, .describe = describe,
              .plan_contract = plan_contract,
-             .contract = contract(ASSAY_BLAS_DOMAIN "; m <= 2147483647; k <= 2147483647"))
+             .contract = contract(ASSAY_BLAS_MATRIX_DOMAIN
+                                  "; m <= " ASSAY_BLAS_MOST_OF_MATRIX "; k <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                  "; pad_a <= " ASSAY_BLAS_MOST_OF_MATRIX "; pad_b <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                  "; pad_c <= " ASSAY_BLAS_MOST_OF_MATRIX))

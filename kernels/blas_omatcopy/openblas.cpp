@@ -29,5 +29,7 @@ const char* launch(const assay::Call& c) {
 
 ASSAY_KERNEL(blas_omatcopy, openblas, .target = "cpu", .launch = launch, .describe = assay::blas::describe,
              .plan_contract = assay::blas::plan_contract,
-             .contract = assay::blas::contract("dtype in f32 f64; rows <= 1073741823; cols <= 1073741823; "
-                                               "pad_a <= 1073741823; pad_b <= 1073741823"))
+             .contract = assay::blas::contract("dtype in f32 f64; rows <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                               "; cols <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                               "; pad_a <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                               "; pad_b <= " ASSAY_BLAS_MOST_OF_MATRIX))

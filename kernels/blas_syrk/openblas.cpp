@@ -20,4 +20,7 @@ const char* launch(const assay::Call& call) {
 }  // namespace
 
 ASSAY_KERNEL(blas_syrk, openblas, .target = "cpu", .launch = launch, .describe = describe,
-             .plan_contract = plan_contract, .contract = contract(ASSAY_BLAS_DOMAIN "; k <= 2147483647"))
+             .plan_contract = plan_contract,
+             .contract = contract(ASSAY_BLAS_MATRIX_DOMAIN "; k <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                                           "; pad_a <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                                           "; pad_c <= " ASSAY_BLAS_MOST_OF_MATRIX))

@@ -19,4 +19,5 @@ const char* launch(const assay::Call& call) {
 }  // namespace
 
 ASSAY_KERNEL(blas_trmv, openblas, .target = "cpu", .launch = launch, .describe = describe,
-             .plan_contract = plan_contract, .contract = contract(ASSAY_BLAS_DOMAIN))
+             .plan_contract = plan_contract,
+             .contract = contract(ASSAY_BLAS_MATRIX_DOMAIN "; pad <= " ASSAY_BLAS_MOST_OF_MATRIX))

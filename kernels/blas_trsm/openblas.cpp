@@ -21,4 +21,7 @@ const char* launch(const assay::Call& call) {
 }  // namespace
 
 ASSAY_KERNEL(blas_trsm, openblas, .target = "cpu", .launch = launch, .describe = describe,
-             .plan_contract = plan_contract, .contract = contract(ASSAY_BLAS_DOMAIN "; m <= 2147483647"))
+             .plan_contract = plan_contract,
+             .contract = contract(ASSAY_BLAS_MATRIX_DOMAIN "; m <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                                           "; pad_a <= " ASSAY_BLAS_MOST_OF_MATRIX
+                                                           "; pad_b <= " ASSAY_BLAS_MOST_OF_MATRIX))

@@ -15,9 +15,9 @@ std::shared_ptr<void> plan(const assay::Call& c) {
   const int64_t cols = c.axis("cols");
   if (rows == 0) return pipeline;
   const bool bias = c.word("bias") == "yes";
-  const onednn::desc x = onednn::rows_of(c, "x");
-  const onednn::desc residual = onednn::rows_of(c, "residual");
-  const onednn::desc y = onednn::rows_of(c, "y");
+  const onednn::desc x = onednn::desc_of(c, "x", {0, 1});
+  const onednn::desc residual = onednn::desc_of(c, "residual", {0, 1});
+  const onednn::desc y = onednn::desc_of(c, "y", {0, 1});
   const onednn::desc vector = onednn::desc_of(c, "gamma", {0});
   const onednn::desc statistics({rows}, type::f32, onednn::dims{1});
   const onednn::desc sum({rows, cols}, type::f32, onednn::dims{cols, 1});

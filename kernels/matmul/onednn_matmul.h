@@ -8,7 +8,7 @@
 namespace onednn_matmul {
 
 // An axis of length 1 is told as the outermost, whatever its stride is: oneDNN 3.2 keeps primitives by descriptors that
-// it compares without such strides (onednn.h, rows_of).
+// it compares without such strides (onednn.h, desc_of).
 inline onednn::desc desc_of(const assay::Call& c, const char* name) {
   const assay_dltensor& t = c.tensor(name).dl;
   const onednn::dims shape(t.shape, t.shape + t.ndim);

@@ -12,8 +12,8 @@ std::shared_ptr<void> plan(const assay::Call& c) {
   const int64_t rows = c.axis("rows");
   const int64_t cols = c.axis("cols");
   if (rows == 0 || cols == 0) return pipeline;
-  const onednn::desc x = onednn::rows_of(c, "x");
-  const onednn::desc y = onednn::rows_of(c, "y");
+  const onednn::desc x = onednn::desc_of(c, "x", {0, 1});
+  const onednn::desc y = onednn::desc_of(c, "y", {0, 1});
   const auto scale = static_cast<float>(c.number("scale"));
   onednn::desc source = x;
   onednn::Pipeline::Source from = "x";
@@ -24,7 +24,7 @@ std::shared_ptr<void> plan(const assay::Call& c) {
     from = pipeline->reserve(source.get_size());
   }
   if (masked) {
-    const onednn::desc mask = onednn::rows_of(c, "mask");
+    const onednn::desc mask = onednn::desc_of(c, "mask", {0, 1});
     dnnl::primitive_attr attributes = onednn::strict_attributes();
     attributes.set_scales_mask(DNNL_ARG_SRC_0, 0);
     pipeline->constant(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC_0, type::f32, scale);
