@@ -19,17 +19,21 @@ cache_of() {
   say "${XDG_CACHE_HOME:-$HOME/.cache}"
 }
 
-# build FOLDER [CMake argument...]: everything, or what the array `targets` names. CUDA's compiler is $CUDACXX, the
-# machine's where CMake looks for it, or else the one that `ci/setup --cuda` installed, if it did; a folder keeps the one
-# that it was first configured with.
+# choose_nvcc ROOT: CUDA's compiler is $CUDACXX, the machine's where CMake looks for it, or else the one that
+# `ci/setup --cuda` installed in ROOT, if it did; a folder keeps the one that it was first configured with.
 cuda_toolkit=.cuda/nvidia/cu13
+choose_nvcc() {
+  if [ -e "$1/.cuda/assay-setup" ] && ! PATH=$PATH${CUDA_PATH:+:$CUDA_PATH/bin} command -v nvcc >/dev/null; then
+    export CUDACXX="${CUDACXX:-$1/$cuda_toolkit/bin/nvcc}"
+  fi
+}
+
+# build FOLDER [CMake argument...]: everything, or what the array `targets` names.
 targets=()
 build() {
   local folder=$1
   shift
-  if [ -e .cuda/assay-setup ] && ! PATH=$PATH${CUDA_PATH:+:$CUDA_PATH/bin} command -v nvcc >/dev/null; then
-    export CUDACXX="${CUDACXX:-$PWD/$cuda_toolkit/bin/nvcc}"
-  fi
+  choose_nvcc "$PWD"
   cmake -S . -B "$folder" -G Ninja --log-level=NOTICE "$@" || die "CMake failed in $folder"
   ninja -C "$folder" -j "$(nproc)" --quiet "${targets[@]}" || die "the build failed in $folder"
 }

@@ -113,6 +113,15 @@ def test_what_is_built_otherwise_is_another_arm(place):
     assert "CMAKE_C_FLAGS:STRING=-DOTHER -O3" in flags  # the folder was configured anew
 
 
+def test_a_default_is_its_own_trees_and_not_the_last_ones(place):
+    project = PROJECT + 'set(HALF 2 CACHE STRING "")\ntarget_compile_definitions(two PRIVATE HALF=${HALF})\n'
+    halved = "int two(int x) { return x / HALF; }\n"
+    before, _ = built(place, tree(place, "base", two=halved, project=project))
+    after, _ = built(place, tree(place, "change", two=halved, project=project.replace("HALF 2", "HALF 3")))
+    assert module(before) == module(after)
+    assert module(before, "two") != module(after, "two")
+
+
 def test_arms_that_nobody_asks_for_are_removed(place):
     week_and_more = time.time() - 8.5 * 86400
     base = tree(place, "base")
