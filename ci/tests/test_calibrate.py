@@ -40,6 +40,13 @@ def test_what_is_kept_is_what_was_measured():
             assert delta == was["deltas"][metric] == "nan" or delta == pytest.approx(was["deltas"][metric], abs=1e-5)
 
 
+def test_a_full_standard_output_is_exit_code_4():
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, str(ROOT / "ci" / "calibrate.py"), str(RECORDED)]
+        end = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (end.returncode, end.stderr) == (4, "calibrate: [Errno 28] No space left on device\n")
+
+
 def test_deltas_follow_from_what_is_kept(tmp_path):
     block = recorded()[0]
     del block["nanoseconds"]

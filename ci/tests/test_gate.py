@@ -129,6 +129,8 @@ def test_a_change_of_what_does_not_judge_needs_no_other_harness(tree, file):
         ("harness/check/accuracy.cpp", "lax\n"),
         ("harness/check/new.cpp", "new\n"),
         ("reference/gemm/cases.cpp", "fewer\n"),
+        ("reference/gemm/tests/lax.cu", "new\n"),
+        ("harness/check/tests/lax.cu", "new\n"),
     ],
 )
 def test_an_edited_harness_does_not_judge_its_own_change(tree, file, text):
@@ -225,11 +227,31 @@ def test_the_base_is_unpacked_once_and_again_for_another_commit(tree):
 
 def test_a_build_of_another_base_is_not_gone_on_with(tree):
     write(tree, {"harness/check/accuracy.cpp": "lax\n"})
-    cache = tree / "build-base/build/CMakeCache.txt"
+    build = tree / "build-base/build"
     for home, stays in ((tree / BASE, True), (tree / "elsewhere", False)):
-        write(tree, {cache: f"CMAKE_HOME_DIRECTORY:INTERNAL={home}\n"})
+        write(tree, {build / "CMakeCache.txt": f"CMAKE_HOME_DIRECTORY:INTERNAL={home}\n", build / "built": ""})
         ran(tree, "--base", "HEAD")
-        assert cache.exists() == stays
+        assert (build / "built").exists() == stays
+        assert not (build / "CMakeCache.txt").exists()  # CMake is a stand-in: what an earlier base has put there
+
+
+@pytest.mark.parametrize("file", [".venv/assay-setup", ".cuda/nvidia/cu13/bin/nvcc", "build-base/build/libfast.so"])
+def test_a_commit_does_not_bring_what_is_built_with(tree, file):
+    write(tree, {file: ""})
+    assert ran(tree) == "ran build/bin/assay gate --tier ci"
+    git(tree, "add", "-f", file)
+    end = gate(tree)
+    assert (end.returncode, end.stdout) == (4, "")
+    assert end.stderr == (
+        f"gate: {file}: is tracked by git, where builds and installed packages lie; git rm --cached it\n"
+    )
+
+
+def test_modules_and_root_that_are_given_are_those_of_the_base_too(tree):
+    write(tree, {"harness/check/accuracy.cpp": "lax\n"})
+    given = ["--modules", "elsewhere", "--root", "there"]
+    expected = f"ran build-base/build/bin/assay gate --tier ci {' '.join(given)} --base {tree / BASE}"
+    assert ran(tree, *given, "--base", "HEAD") == expected
 
 
 @pytest.mark.parametrize("ref", ["no-such-ref", "--output=/tmp/x"])

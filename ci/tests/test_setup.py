@@ -14,7 +14,7 @@ STAND_INS = {
     "dpkg-query": "printf installed\n",
     "id": "echo 0\n",
     "apt-get": "exit 0\n",
-    "python3": """[ "$1 $2" != "-m venv" ] || { mkdir -p .venv/bin && cp "$(dirname "$0")/pip" .venv/bin/python; }
+    "python3": """[ "$1 $2 $3" != "-I -m venv" ] || { mkdir -p .venv/bin && cp "$(dirname "$0")/pip" .venv/bin/python; }
 """,
     # As .venv/bin/python: the wheels of .cuda, where it is asked for them
     "pip": """case $* in *--target*) ;; *) exit 0 ;; esac

@@ -1,7 +1,5 @@
 #include "cli/package.h"
 
-#include <cstdlib>
-
 #include "gate/program.h"
 
 namespace assay {
@@ -14,11 +12,11 @@ std::string last_line(std::string text) {
   return text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
 }
 
-std::string python_path(const fs::path& root) {
-  const char* before = std::getenv("PYTHONPATH");
-  const std::string own = (root / "dashboards").string();
-  return before == nullptr || *before == '\0' ? own : own + ":" + before;
-}
+// Runs the module that is named second, looked for where others are not: neither the working folder nor the folder of
+// the package, which is named first, may stand in for what the package imports.
+constexpr const char* kRunModule =
+    "import sys; sys.path = [p for p in sys.path if p] + [sys.argv.pop(1)]; "
+    "import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)";
 
 // What the package refuses it says itself, with the remedy; the rest is about Python.
 std::string why_it_ended(const std::string& program, const std::string& python, const ProgramEnd& end) {
@@ -36,9 +34,9 @@ PackageEnd run_package(const fs::path& root, const std::string& module, const st
   std::error_code error;
   const fs::path venv = root / ".venv" / "bin" / "python";
   const std::string python = fs::exists(venv, error) ? venv.string() : "python3";
-  std::vector<std::string> command{python, "-m", module};
+  std::vector<std::string> command{python, "-c", kRunModule, (root / "dashboards").string(), module};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const ProgramEnd end = run_program(command, {{"PYTHONPATH", python_path(root)}});
+  const ProgramEnd end = run_program(command, {});
   return {end.status, end.output, why_it_ended(python + " -m " + module, python, end)};
 }
 

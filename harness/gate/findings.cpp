@@ -101,7 +101,9 @@ constexpr PartThatJudges kPartsThatJudge[] = {{"policy", "ci/policy", ""},
                                               {"ci", "ci/cuda-requirements.txt", ", which lists what is built with,"},
                                               {"ci", "ci/packages.txt", ", which lists what is built with,"},
                                               {"ci", "ci", ", which CI runs,"},
+                                              {"ci", ".ci", ", which CI runs,"},
                                               {"ci", ".github", ", which CI runs,"},
+                                              {"ci", ".gitignore", ", which says what no arm is built of,"},
                                               {"report", "dashboards/assay_dashboards", ", which writes the report,"}};
 
 const PartThatJudges& part_of(const std::string& file) {

@@ -25,7 +25,7 @@ class CliHistory : public Cli {
     return assay(arguments);
   }
   const std::string root = "--root=" + (folder / "root").string() + "\n";
-  const std::string echo = "shift; printf '%s\\n' \"$@\"";
+  const std::string echo = "shift 3; printf '%s\\n' \"$@\"";
 };
 
 TEST_F(CliHistory, TheRunsAndTheDatabaseAreHandedOver) {
@@ -35,6 +35,18 @@ TEST_F(CliHistory, TheRunsAndTheDatabaseAreHandedOver) {
   EXPECT_EQ(good.status, 0);
   EXPECT_EQ(good.output, "assay_dashboards.history\nimport\n" + root + "--db=-x://$(reboot)\n/a run\n" +
                              (fs::current_path() / "b").string() + "\n");
+}
+
+// Files beside it stand in for nothing that it imports.
+TEST_F(CliHistory, ThePackageIsTakenFromItsFolderAndNothingElseIs) {
+  const fs::path root = folder / "tree", package = root / "dashboards" / "assay_dashboards";
+  fs::create_directories(package);
+  fs::create_directories(root / "ci" / "policy");
+  std::ofstream(package / "__init__.py") << "";
+  std::ofstream(package / "history.py") << "import json, sys\nprint(json.dumps(sys.argv[1:]))\n";
+  std::ofstream(root / "dashboards" / "json.py") << "raise SystemExit('another json')\n";
+  const ProgramEnd end = assay({"history", "show", "--root", root.string()});
+  EXPECT_EQ(end.output, "[\"show\", \"--root=" + root.string() + "\"]\n");
 }
 
 TEST_F(CliHistory, WhatToShowIsHandedOver) {

@@ -12,6 +12,11 @@
 #include "gate_fakes.h"
 #include "golden/file.h"
 
+// A change's top level, where nobody looks at what it adds, is no place for headers.
+#if __has_include(<ci/common.sh>) || !__has_include("reference/rule.h")
+#error "headers are looked for in the root folder"
+#endif
+
 namespace assay {
 namespace {
 

@@ -24,7 +24,7 @@ class ReportTest : public ::testing::Test {
   }
   ~ReportTest() override { fs::remove_all(folder); }
 
-  // `body`: what Python does; $3 is the run's folder.
+  // `body`: what Python does; $5 is the run's folder.
   Report report_of(const std::string& body) {
     const fs::path python = folder / ".venv" / "bin" / "python";
     std::ofstream(python) << "#!/bin/sh\n" << body << "\n";
@@ -36,7 +36,7 @@ class ReportTest : public ::testing::Test {
 };
 
 TEST_F(ReportTest, AWrittenReportHasNothingWrong) {
-  const Report report = report_of("echo \"$3/report/index.html\"");
+  const Report report = report_of("echo \"$5/report/index.html\"");
   EXPECT_EQ(report.page, folder / "x" / ".." / "run" / "report" / "index.html");
   EXPECT_EQ(report.why, "");
 }
@@ -54,7 +54,7 @@ TEST_F(ReportTest, WhatThePackageRefusesIsPassedThroughAsItIs) {
 }
 
 TEST_F(ReportTest, AReportOfAnIncompleteRunIsWrittenAndStillWrong) {
-  const Report report = report_of("echo \"$3/report/index.html\"; echo 'incomplete: 2 of 3 records' >&2; exit 4");
+  const Report report = report_of("echo \"$5/report/index.html\"; echo 'incomplete: 2 of 3 records' >&2; exit 4");
   EXPECT_FALSE(report.page.empty());
   EXPECT_EQ(report.why, "report: incomplete: 2 of 3 records");
 }

@@ -104,9 +104,10 @@ TEST_F(Trees, ScriptsAndListsOfCIAreFindingsThatSayWhatTheyDo) {
   for (const char* file : {"CMakeLists.txt", "ci/common.sh", "ci/setup", "ci/gate", "ci/packages.txt"}) {
     write(fs::path("base") / file, "one\n");
   }
-  for (const char* file : {"ci/arm", "ci/requirements.txt", "ci/cuda-requirements.txt", "ci/libraries/openblas.toml",
-                           ".github/workflows/gate.yml", "ci/README.md", "ci/tests/test_arm.py",
-                           "dashboards/assay_dashboards/summary.py", "dashboards/tests/test_summary.py"}) {
+  for (const char* file :
+       {"ci/arm", "ci/requirements.txt", "ci/cuda-requirements.txt", "ci/libraries/openblas.toml",
+        ".github/workflows/gate.yml", "ci/README.md", "ci/tests/test_arm.py", "dashboards/assay_dashboards/summary.py",
+        "dashboards/tests/test_summary.py", ".ci/run", ".gitignore"}) {
     write(fs::path("base") / file, "one\n");
   }
   fs::copy(folder / "base", folder / "change", fs::copy_options::recursive);
@@ -119,6 +120,8 @@ TEST_F(Trees, ScriptsAndListsOfCIAreFindingsThatSayWhatTheyDo) {
   write("change/ci/tests/test_arm.py", "two\n");
   write("change/ci/new.py", "two\n");
   write("change/.github/workflows/gate.yml", "two\n");
+  write("change/.ci/run", "two\n");
+  write("change/.gitignore", "two\n");
   write("change/dashboards/assay_dashboards/summary.py", "two\n");
   write("change/dashboards/tests/test_summary.py", "two\n");
   fs::remove(folder / "change/ci/setup");
@@ -127,14 +130,16 @@ TEST_F(Trees, ScriptsAndListsOfCIAreFindingsThatSayWhatTheyDo) {
     lines.push_back(finding.kind + ": " + finding.text);
   }
   const std::string edit = ", is edited: 1 line added, 1 removed: -one +two";
-  EXPECT_THAT(lines, ElementsAre("ci: ci/arm, which builds both arms" + edit,
-                                 "ci: ci/libraries/openblas.toml, which names versions of libraries" + edit,
-                                 "ci: ci/setup, which installs what is built with, is removed",
-                                 "ci: ci/cuda-requirements.txt, which lists what is built with" + edit,
-                                 "ci: ci/packages.txt, which lists what is built with" + edit,
-                                 "ci: ci/common.sh, which CI runs" + edit, "ci: ci/new.py, which CI runs, is new",
-                                 "ci: .github/workflows/gate.yml, which CI runs" + edit,
-                                 "report: dashboards/assay_dashboards/summary.py, which writes the report" + edit));
+  EXPECT_THAT(lines,
+              ElementsAre("ci: ci/arm, which builds both arms" + edit,
+                          "ci: ci/libraries/openblas.toml, which names versions of libraries" + edit,
+                          "ci: ci/setup, which installs what is built with, is removed",
+                          "ci: ci/cuda-requirements.txt, which lists what is built with" + edit,
+                          "ci: ci/packages.txt, which lists what is built with" + edit,
+                          "ci: ci/common.sh, which CI runs" + edit, "ci: ci/new.py, which CI runs, is new",
+                          "ci: .ci/run, which CI runs" + edit, "ci: .github/workflows/gate.yml, which CI runs" + edit,
+                          "ci: .gitignore, which says what no arm is built of" + edit,
+                          "report: dashboards/assay_dashboards/summary.py, which writes the report" + edit));
 }
 
 // gemm/simd and gemm/simt, as golden/contracts.txt has them and as the modules say.
