@@ -155,6 +155,7 @@ ComparisonJob job_of(const JudgedRun& judged, ComparedCases compared, const Comp
                .samples = policy.samples.at(judged.options->device),
                .seed = start.seed};
   job.ledger = start.ledger;
+  job.known = start.known;
   job.folder = judged.run;
   job.stop_asked = [] { return interrupt_signal() != 0; };
   job.progress = [](int64_t block, size_t cases) {

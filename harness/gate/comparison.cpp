@@ -178,6 +178,19 @@ void note_failures(const std::vector<CaseResult>& untimed, AlphaLedger& ledger) 
   }
 }
 
+// Nothing that blocks have come to is forgotten because they are gone.
+void require_all_known(const ComparisonJob& job, const AlphaLedger& now) {
+  constexpr double kRounding = 1e-12;
+  const auto has = [&](const AlphaLedger::Called& called) {
+    return std::ranges::find(now.regressed, called.pair, &AlphaLedger::Called::pair) != now.regressed.end();
+  };
+  if (now.spent >= job.known.spent - kRounding && std::ranges::all_of(job.known.regressed, has)) return;
+  throw UsageError(
+      fmt::format("{}: {} or plans.json lacks what the ledger knows of this run; put it back, or begin "
+                  "another run",
+                  job.folder.string(), kBlocksFile));
+}
+
 // What the gate is told of a block.
 MeasuredCase told_of(const RecordedBlock& block, size_t index, int64_t least_tail_samples) {
   MeasuredCase told{.index = index};
@@ -360,6 +373,7 @@ std::optional<Comparison> compare_latencies(ComparisonJob job) {
   comparison.selections = std::move(plans->changed);
   const auto save_ledger = [&](AlphaLedger ledger) {
     note_failures(untimed, ledger);
+    require_all_known(job, ledger);
     job.save_ledger(ledger);
   };
   if (job.compared.cases.empty()) {

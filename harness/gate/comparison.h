@@ -71,6 +71,7 @@ struct ComparisonJob {
   BlockMeter::Settings meter;                   // without cases
   std::filesystem::path folder;
   AlphaLedger ledger;
+  AlphaLedger known;  // ComparisonStart::known
   std::function<void(const AlphaLedger&)> save_ledger;
   std::function<bool()> stop_asked = [] { return false; };
   std::function<bool()> out_of_time = [] { return false; };  // asked before each block that is not recorded yet
@@ -79,7 +80,8 @@ struct ComparisonJob {
 
   BlockMeter::Settings meter_settings() const;  // with the cases, first calls last
 };
-// Nothing when it was stopped. Throws UsageError for a folder whose blocks are those of another comparison.
+// Nothing when it was stopped. Throws UsageError for a folder whose blocks are those of another comparison, or do not
+// come to what is known of it.
 std::optional<Comparison> compare_latencies(ComparisonJob job);
 
 // Blocks of all cases, whatever they say: for a calibration, both arms being one. As many as are not in the folder yet.

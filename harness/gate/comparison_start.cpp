@@ -40,8 +40,8 @@ auto read_json_file(const fs::path& file, const char* remedy, Read&& read) {
 ComparisonStart read_start(const fs::path& file, const std::string& base, const std::string& change) {
   return read_json_file(file, "begin another run", [&](const nlohmann::json& value) {
     const JsonFields fields(value);
-    return ComparisonStart{fields.integer<uint64_t>("seed"),
-                           ledger_from_json(fields.object("ledger").json(), base, change)};
+    return ComparisonStart{
+        fields.integer<uint64_t>("seed"), ledger_from_json(fields.object("ledger").json(), base, change), {}};
   });
 }
 
@@ -83,7 +83,7 @@ ComparisonStart start_comparison(const fs::path& run, const LedgerFile& file, co
   const AlphaLedger now = file.read(base, change);
   const fs::path known = run / "comparison.json";
   const bool goes_on = is_there(known);
-  ComparisonStart start = goes_on ? read_start(known, base, change) : ComparisonStart{fresh_seed(), now};
+  ComparisonStart start = goes_on ? read_start(known, base, change) : ComparisonStart{fresh_seed(), now, now};
   if (!goes_on) {
     write_file_atomically(known, print_json({{"seed", start.seed}, {"ledger", to_json(now)}}, 1) + "\n");
   }
@@ -92,6 +92,7 @@ ComparisonStart start_comparison(const fs::path& run, const LedgerFile& file, co
     throw UsageError(file.path().string() +
                      ": another gate of this base and change began since this run was interrupted; begin another run");
   }
+  start.known = now;
   start.ledger.last_seed = start.seed;
   if (is_counted) return start;
   AlphaLedger begun = start.ledger;

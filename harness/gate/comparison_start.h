@@ -34,6 +34,7 @@ class LedgerFile {
 struct ComparisonStart {
   uint64_t seed = 0;
   AlphaLedger ledger;  // as it was before, but for AlphaLedger::last_seed
+  AlphaLedger known;   // as it is on disk: where this gate goes on, with what its recorded blocks came to
 };
 
 // By then the ledger on disk counts this gate. Throws UsageError that names the file: for one that is not what was

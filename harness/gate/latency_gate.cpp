@@ -191,7 +191,7 @@ void LatencyGate::take_delta(const MeasuredCase& measured, LatencyMetric metric)
   if (!pair.open) return;
   if (std::isfinite(measured.deltas[i])) {
     pair.deltas.push_back(measured.deltas[i]);
-  } else if (is_too_many(++pair.lacking, 2 * target())) {
+  } else if (is_too_many(++pair.lacking, 2 * std::max(target(), policy_.screens.back()))) {
     const bool is_unproven = cases_[measured.index].margins[i].unproven;
     close(pair, is_unproven ? LatencyOutcome::not_gated : LatencyOutcome::invalid,
           fmt::format("{}too many of its blocks had no {}: {} of {}", is_unproven ? "not gated: " : "", word_of(metric),

@@ -323,6 +323,7 @@ TEST_F(ComparisonTest, OneThatWasInterruptedAfterALookGoesOnFromTheLedgerItBegan
     const ComparisonStart start = start_comparison(scratch.path, ledger, "b", "c");
     ComparisonJob one = job();
     one.ledger = start.ledger;
+    one.known = start.known;
     one.meter.seed = start.seed;
     one.save_ledger = [&](const AlphaLedger& now) {
       ledger.save(now);
@@ -344,6 +345,16 @@ TEST_F(ComparisonTest, OneThatWasInterruptedAfterALookGoesOnFromTheLedgerItBegan
   EXPECT_EQ(content_of(path), spent) << "it is not charged twice";
   EXPECT_GT(least_spent, 0) << "nor, killed while it reads its blocks, forgotten";
   EXPECT_EQ(resumed->result.cases[0].pairs[0].reason, whole->result.cases[0].pairs[0].reason);
+
+  // Nor is it forgotten because its blocks, or the last of them, are gone.
+  const std::string blocks = content_of(scratch.path / "blocks.jsonl");
+  const size_t half = blocks.find('\n', blocks.size() / 2) + 1;
+  for (const std::string& left : {std::string(), blocks.substr(0, half)}) {
+    write_text(scratch.path / "blocks.jsonl", left);
+    EXPECT_THAT(message_of([&] { compare_latencies(begun()); }),
+                HasSubstr("blocks.jsonl or plans.json lacks what the ledger knows of this run"));
+    EXPECT_EQ(content_of(path), spent);
+  }
 }
 
 TEST_F(ComparisonTest, ABlockThatWasWrittenInPartIsMeasuredAgain) {

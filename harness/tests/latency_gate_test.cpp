@@ -189,7 +189,7 @@ TEST(LatencyGate, ABlockWithoutAMetricIsVoidForThatMetricAlone) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::regress);
   EXPECT_EQ(result.cases[0].pairs[kTail].outcome, LatencyOutcome::invalid);
-  EXPECT_EQ(result.cases[0].pairs[kTail].reason, "too many of its blocks had no tail: 3 of 3");
+  EXPECT_EQ(result.cases[0].pairs[kTail].reason, "too many of its blocks had no tail: 7 of 7");
   EXPECT_EQ(result.cases[0].voids, 0);
   LatencyGate without(policy(), {gated("a")}, {});
   EXPECT_EQ(run_latency_gate(without,
@@ -210,7 +210,7 @@ TEST(LatencyGate, AMetricThatNobodyHasSeenOfACaseIsNotGatedWhereItsBlocksLackIt)
   });
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.cases[0].pairs[kTail].outcome, LatencyOutcome::not_gated);
-  EXPECT_EQ(result.cases[0].pairs[kTail].reason, "not gated: too many of its blocks had no tail: 3 of 3");
+  EXPECT_EQ(result.cases[0].pairs[kTail].reason, "not gated: too many of its blocks had no tail: 7 of 7");
 }
 
 TEST(LatencyGate, WhatAFewBlocksLackIsMadeUpForByOthers) {
@@ -223,6 +223,18 @@ TEST(LatencyGate, WhatAFewBlocksLackIsMadeUpForByOthers) {
   EXPECT_EQ(blocks, 5);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.cases[0].pairs[kTail].reading.blocks, 4);
+}
+
+// However few there were of all when it lacked them.
+TEST(LatencyGate, BlocksThatLackAMetricAtFirstAreMadeUpForToo) {
+  LatencyGate gate(policy(), {with_tail(gated("a"))}, {});
+  int64_t blocks = 0;
+  const LatencyResult result = run_latency_gate(gate, [&](const std::vector<size_t>&) {
+    ++blocks;
+    return std::vector<MeasuredCase>{{.index = 0, .deltas = {around(0, blocks), 0, blocks <= 3 ? NAN : 0}}};
+  });
+  EXPECT_EQ(blocks, 12) << "until those are no more than a quarter";
+  EXPECT_EQ(result.exit_code, 0);
 }
 
 // Whatever else is said of it, and however seldom it fails.
