@@ -76,6 +76,8 @@ def test_a_pinned_base_of_the_latency_gate_is_the_reference(url, tmp_path):
     assert found["gemm/simd:m=1 warm"]["reference_us"] == pytest.approx(20.0)
     assert found["gemm/simd:m=2 warm"]["reference_us"] is None
     assert json.loads(rows(url, epoch)[-1]["facts"])["reference"] == "modules-1234"
+    assert import_runs(url, folder) == 0
+    assert points_by_series(url) == found, "they are not dropped because nobody asks for them"
     write_comparison(folder, [], base="modules-1234")  # nothing was compared
     assert import_runs(url, "--reference", folder) == 0
     assert [row["reference_us"] for row in rows(url, point)] == [None, None]

@@ -69,10 +69,10 @@ def _end_with(parent):
 
 def _is_known(folder, reference, known):
     try:
-        identity, _, content, *_ = identity_of(folder, reference)
+        identity, _, _, known_as, *_ = identity_of(folder, reference)
     except InputError:
         return False  # its reader says why
-    return known.get(identity) == content
+    return known.get(identity) in known_as
 
 
 def _points_of(folder, reference):
@@ -99,7 +99,7 @@ def _keep(database, found: RunPoints, ids) -> str:
     new = {}
     with database.writing() as connection:
         there = connection.execute(select(run).where(run.c.identity.in_((found.identity, found.former)))).first()
-        if there and there.content == found.content:
+        if there and there.content in found.known_as:
             return "is in the history already"
         if there and there.records > found.records:
             return f"the history has it with more records, {there.records} instead of {found.records}; nothing changed"

@@ -55,6 +55,7 @@ class RunPoints:
     identity: str  # the same for a run that has grown
     former: str  # its identity in schema 1
     content: str
+    known_as: set[str]  # contents with which the history has all of it
     records: int
     started: str
     tier: str
@@ -64,10 +65,11 @@ class RunPoints:
     points: list = field(default_factory=list)  # {column: value}, series and epoch as keys
 
 
-def identity_of(folder: Path, reference: bool) -> tuple[str, str, str, bytes, bytes]:
-    """(identity, the one of schema 1, content, run.json, records.jsonl): what is needed to know whether the run is in
-    the history as it is now. A run only ever grows, so that its beginning, its machine and its first record tell it
-    from another one that was asked the same, elsewhere, in the same second. Raises InputError."""
+def identity_of(folder: Path, reference: bool) -> tuple[str, str, str, set[str], bytes, bytes]:
+    """(identity, the one of schema 1, content, contents with which the history has all of it, run.json, records.jsonl):
+    what is needed to know whether the run is in the history as it is now. A run only ever grows, so that its beginning,
+    its machine and its first record tell it from another one that was asked the same, elsewhere, in the same second.
+    What was imported with references has all that it has without. Raises InputError."""
     run, records = bytes_of(folder / "run.json"), bytes_of(folder / "records.jsonl")
     whole = records[: records.rfind(b"\n") + 1]  # without a torn last line
     told = sorted(_TOLD_APART.findall(run))
@@ -76,18 +78,22 @@ def identity_of(folder: Path, reference: bool) -> tuple[str, str, str, bytes, by
     beginning = b"".join(fact for fact in told if fact.startswith(b'"started"'))
     former = hashlib.sha256(beginning + b"\n" + first).hexdigest()
     comparison = folder / COMPARISON_FILE
-    parts = [run, whole, *([bytes_of(comparison)] if reference and comparison.exists() else [])]
-    content = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
-    return identity, former, content, run, records
+    alone = _hash_of([run, whole])
+    compared = _hash_of([run, whole, bytes_of(comparison)]) if comparison.exists() else alone
+    return identity, former, *((compared, {compared}) if reference else (alone, {alone, compared})), run, records
+
+
+def _hash_of(parts):
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
 def read_points(folder: Path, reference: bool) -> RunPoints:
     """With `reference` relative to the base of the run's latency gate, where it has one. Raises InputError."""
-    identity, former, content, run_json, records_jsonl = identity_of(folder, reference)
+    identity, former, content, known_as, run_json, records_jsonl = identity_of(folder, reference)
     run = read_run(folder, run_json)
     records, _ = read_records(folder, records_jsonl, run, _KEYS)
     begun, tier, commit = _started(folder, run), run["asked"]["tier"], run["commit"]
-    found = RunPoints(identity, former, content, len(records), begun, tier, commit)
+    found = RunPoints(identity, former, content, known_as, len(records), begun, tier, commit)
     base, slower = _against_base(folder) if reference else ({}, {})
     epochs, devices = {}, {}
     for place, record in enumerate(records, 1):
