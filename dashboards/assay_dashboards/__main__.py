@@ -18,7 +18,7 @@ from .benchmark_json import benchmark_json
 from .canary import FILE as CANARY_FILE
 from .canary import Canary, read_canary
 from .canary_page import canary_pages
-from .command import Parser, refused, write_pages
+from .command import Parser, no_output, write_pages
 from .junit import junit
 from .load import load
 from .pages import pages, selftest_pages
@@ -89,7 +89,7 @@ def main(arguments=None) -> int:
         print(error, file=sys.stderr)
         return 4
     except OSError as error:
-        print(refused(error.filename or "standard output", error), file=sys.stderr)
+        print(no_output(error), file=sys.stderr)
         return 4
     return 0
 

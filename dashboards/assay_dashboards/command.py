@@ -20,6 +20,14 @@ def refused(file, error: OSError) -> InputError:
     return InputError(f"{file}: cannot be written: {error.strerror}; {remedy}")
 
 
+def no_output(error: OSError) -> InputError:
+    """What to say where a file, or standard output, could not be written. The interpreter writes what it could not once
+    more at its end, which must not fail again and take the place of the exit code."""
+    if error.filename is None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return refused(error.filename or "standard output", error)
+
+
 def _replace(file: Path, content: bytes):
     part = file.with_name(file.name + ".part")
     try:

@@ -1,7 +1,11 @@
 """The report's files: what they say, what they must never say, and that nothing in a record can act in them."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -32,6 +36,25 @@ def test_pages_are_self_contained_and_their_links_lead_somewhere(full_report):
             target, _, anchor = link.partition("#")
             assert (target or name) in pages, link
             assert not anchor or anchor in pages[target or name].ids, link
+
+
+@pytest.mark.parametrize("package", ["assay_dashboards", "assay_dashboards.history"])
+def test_a_full_standard_output_is_exit_code_4(tmp_path, package):
+    """And not that with which the interpreter ends whose last bytes cannot be written."""
+    folder = write_run(tmp_path / "run", [record()])
+    arguments = [folder] if package == "assay_dashboards" else ["import", f"--db=sqlite:///{tmp_path}/h.sqlite", folder]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    with Path("/dev/full").open("w") as full:
+        end = subprocess.run(
+            [sys.executable, "-m", package, *map(str, arguments)],
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    said = "standard output: cannot be written: No space left on device; free space on its disk\n"
+    assert (end.returncode, end.stderr) == (4, said)
 
 
 def test_index_puts_failures_first_with_owner_reason_and_repro(full_report):

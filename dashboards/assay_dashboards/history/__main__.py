@@ -8,7 +8,7 @@ database, for what cannot be read or written: everything else is imported all th
 import sys
 from pathlib import Path
 
-from ..command import Parser, refused
+from ..command import Parser, no_output
 from ..plain import InputError
 from .database import Database, default_url
 from .importing import import_runs
@@ -60,7 +60,7 @@ def main(arguments=None) -> int:
         _complain(str(error))
         return 4
     except OSError as error:
-        _complain(str(refused(error.filename or "standard output", error)))
+        _complain(str(no_output(error)))
         return 4
     return 0
 
