@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/progress.h"
+#include "core/plain_text.h"
 #include "gate/fingerprints.h"
 #include "gate/pin.h"
 #include "gate/plan.h"
@@ -38,13 +39,13 @@ void print_findings(const Conclusion& conclusion, const Palette& palette, const 
     if (first) fmt::print("\n{}{}{}:\n", palette.bold, heading, palette.end);
     first = false;
     fmt::print("  {}: {}\n", finding.kind,
-               with_program_named(finding.text, conclusion.program, conclusion.root_argument));
+               plain_text(with_program_named(finding.text, conclusion.program, conclusion.root_argument)));
   }
 }
 
 std::string listed(const std::vector<NotCompared>& all, const char* heading) {
   std::string text;
-  for (const NotCompared& one : all) text += fmt::format("  {}: {}: {}\n", heading, one.what, one.why);
+  for (const NotCompared& one : all) text += fmt::format("  {}: {}: {}\n", heading, one.what, plain_text(one.why));
   return text;
 }
 
@@ -62,14 +63,15 @@ std::string comparison_text(const Comparison& comparison) {
     for (const LatencyMetric metric : kLatencyMetrics) {
       const PairResult& pair = one.pairs[static_cast<size_t>(metric)];
       if (pair.outcome == LatencyOutcome::pass || pair.outcome == LatencyOutcome::not_gated) continue;
-      text += fmt::format("  {:<12} {}  {}: {}\n", word_of(pair.outcome), one.id, word_of(metric), pair.reason);
+      text +=
+          fmt::format("  {:<12} {}  {}: {}\n", word_of(pair.outcome), one.id, word_of(metric), plain_text(pair.reason));
     }
   }
   for (const ChangedSelection& one : comparison.selections) {
-    text += fmt::format("  dispatch     {}: {}\n", one.kernel_id, one.what);
+    text += fmt::format("  dispatch     {}: {}\n", one.kernel_id, plain_text(one.what));
   }
   for (const Finding& finding : comparison.result.findings) {
-    text += fmt::format("  {}: {}\n", finding.kind, finding.text);
+    text += fmt::format("  {}: {}\n", finding.kind, plain_text(finding.text));
   }
   return text + listed(comparison.compared.unchanged, "unchanged") +
          listed(comparison.compared.left_out, "no latency verdict");
@@ -93,12 +95,13 @@ void conclude(Conclusion& conclusion, const std::vector<std::string>& mismatches
 std::string candidates_text(const Record& record) {
   std::string text;
   for (const auto& [key, value] : record.selection) {
-    if (key.rfind(kCandidate, 0) == 0) text += fmt::format("  {}: {}\n", key.substr(kCandidate.size()), value);
+    if (key.rfind(kCandidate, 0) == 0)
+      text += fmt::format("  {}: {}\n", plain_text(key.substr(kCandidate.size())), plain_text(value));
   }
   if (text.empty()) return text;
   const auto value_of = [&](const char* key) {
     const auto found = record.selection.find(key);
-    return found == record.selection.end() ? std::string("unknown") : found->second;
+    return found == record.selection.end() ? std::string("unknown") : plain_text(found->second);
   };
   return fmt::format("{}\n{}  chosen: {} ({})\n", record.kernel_id, text, value_of("chosen"), value_of("reason"));
 }

@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/paths.h"
 #include "core/error.h"
+#include "core/plain_text.h"
 #include "gate/program.h"
 #include "record/verdict.h"
 #include "worker/judge_client.h"
@@ -41,24 +42,7 @@ void hold_standard_descriptors() {
   }
 }
 
-// With whatever a person or a file put into it escaped, where a terminal would make more of it than a line.
-std::string one_line(const std::string& text) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      line += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      line += std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
-    } else {
-      line += c;
-    }
-  }
-  return line;
-}
-
-void tell(const std::string& what) { std::fprintf(stderr, "assay: %s\n", one_line(what).c_str()); }
+void tell(const std::string& what) { std::fprintf(stderr, "assay: %s\n", assay::plain_text(what).c_str()); }
 
 // A path that cannot be followed, say: "/a/b: Too many levels of symbolic links".
 std::string text_of(const std::filesystem::filesystem_error& e) {

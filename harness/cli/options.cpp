@@ -169,6 +169,7 @@ void require_one_table(const CLI::App& list) {
   for (const char* table : {"--checks", "--verdicts"}) {
     refuse_beside(list, table, {"--filter", "--tier", "--device", "--module", "--modules", "--cases", "--contracts"});
   }
+  refuse_beside(list, "--contracts", {"--cases"});
 }
 
 }  // namespace

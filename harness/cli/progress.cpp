@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/clock.h"
+#include "core/plain_text.h"
 #include "record/verdict.h"
 
 namespace assay {
@@ -17,7 +18,7 @@ std::string verdict_line(const Record& record, const Palette& palette) {
   const bool good = exit_code_of(record.verdict) == 0;
   std::string line = fmt::format("{}{:<16}{} {}", good ? palette.good : palette.bad, word_of(record.verdict),
                                  palette.end, record.kernel_id);
-  if (record.verdict != Verdict::pass) line += "  " + record.reason;
+  if (record.verdict != Verdict::pass) line += "  " + plain_text(record.reason);
   for (const LatencySummary& latency : record.latency) {
     line += fmt::format("  {} p50 {:.4g} us", latency.metric, latency.p50_us);
   }
@@ -32,7 +33,7 @@ class Lines : public RunObserver {
     std::fflush(stream_);
   }
   void judge_died(const PlannedCase& planned, const std::string& how) override {
-    fmt::print(stream_, "{}: {}; starting another judge\n", planned.id, how);
+    fmt::print(stream_, "{}: {}; starting another judge\n", planned.id, plain_text(how));
   }
 
  private:
@@ -54,7 +55,7 @@ class Bar : public RunObserver {
   }
   void judge_died(const PlannedCase& planned, const std::string& how) override {
     clear();
-    fmt::print(stream_, "{}: {}; starting another judge\n", planned.id, how);
+    fmt::print(stream_, "{}: {}; starting another judge\n", planned.id, plain_text(how));
   }
 
  private:

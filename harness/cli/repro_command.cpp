@@ -6,6 +6,7 @@
 #include "cli/interrupt.h"
 #include "cli/one_case.h"
 #include "cli/progress.h"
+#include "core/plain_text.h"
 #include "record/verdict.h"
 
 namespace assay {
@@ -14,14 +15,14 @@ namespace {
 void print_check(const CheckResult& result, const Palette& palette) {
   const bool failed = result.outcome == Outcome::fail;
   fmt::print("  {}{:<14}{} {:<17} {}\n", failed ? palette.bad : palette.dull, word_of(result.outcome), palette.end,
-             result.check, result.detail);
+             result.check, plain_text(result.detail));
 }
 
 void print_record(const Record& record, bool explain) {
   const Palette palette = palette_for(stdout);
   const bool good = exit_code_of(record.verdict) == 0;
   fmt::print("{}\n{}{}{}{}{}\n", record.kernel_id, good ? palette.good : palette.bad, word_of(record.verdict),
-             palette.end, record.reason.empty() ? "" : "  ", record.reason);
+             palette.end, record.reason.empty() ? "" : "  ", plain_text(record.reason));
   fmt::print("\nchecks:\n");
   for (const CheckResult& result : record.checks) print_check(result, palette);
   for (const ErrorSummary& error : record.errors) {
@@ -38,14 +39,14 @@ void print_record(const Record& record, bool explain) {
   }
   fmt::print("\nselection:\n");
   for (const auto& [key, value] : record.selection) {
-    if (key.rfind("candidate.", 0) != 0) fmt::print("  {}: {}\n", key, value);
+    if (key.rfind("candidate.", 0) != 0) fmt::print("  {}: {}\n", plain_text(key), plain_text(value));
   }
   if (explain) {
     const std::string candidates = candidates_text(record);
     fmt::print("\ncandidates: {}", candidates.empty() ? "none, this kernel is no dispatcher\n" : candidates);
   }
-  fmt::print("\nowner: {}\nworkspace: {} bytes\noutput hash: {}\n", record.owner.empty() ? "unknown" : record.owner,
-             record.workspace_bytes, record.output_hash);
+  fmt::print("\nowner: {}\nworkspace: {} bytes\noutput hash: {}\n",
+             record.owner.empty() ? "unknown" : plain_text(record.owner), record.workspace_bytes, record.output_hash);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "cli/trees.h"
 #include "core/error.h"
 #include "core/matrix_product.h"
+#include "core/plain_text.h"
 #include "gate/filter.h"
 #include "gate/program.h"
 #include "gate/sweep.h"
@@ -148,7 +149,7 @@ void print_reasons(const char* what, const std::map<std::string, int64_t>& reaso
   for (const auto& [reason, count] : reasons) sorted.emplace_back(count, reason);
   std::sort(sorted.rbegin(), sorted.rend());
   for (size_t i = 0; i < sorted.size(); ++i) {
-    if (i < kMostShown) fmt::print("  {} {}: {}\n", sorted[i].first, what, sorted[i].second);
+    if (i < kMostShown) fmt::print("  {} {}: {}\n", sorted[i].first, what, plain_text(sorted[i].second));
     if (i >= kMostShown) rest += sorted[i].first;
   }
   if (rest > 0) fmt::print("  {} {} for {} further reasons\n", rest, what, sorted.size() - kMostShown);
@@ -164,7 +165,7 @@ void print_text(const Options& options, const Sweep& sweep, const KernelInfo& ke
   if (sweep.not_claimed > 0)
     fmt::print("  {} draws that the contract does not claim were not asked\n", sweep.not_claimed);
   for (const SweepFailure& failure : sweep.failures) {
-    fmt::print("  {}  {}  {}\n    {} repro {}{}\n", failure.id, word_of(failure.verdict), failure.reason,
+    fmt::print("  {}  {}  {}\n    {} repro {}{}\n", failure.id, word_of(failure.verdict), plain_text(failure.reason),
                shell_word(options.program), shell_quoted(failure.id), repro_arguments(options, kernel));
   }
   if (sweep.gave_up) fmt::print("  given up after {} failures\n", sweep.failures.size());
@@ -174,6 +175,7 @@ void print_document(const std::vector<Sweep>& sweeps) {
   nlohmann::json list = nlohmann::json::array();
   for (const Sweep& sweep : sweeps) list.push_back(to_json(sweep));
   fmt::print("{}\n", nlohmann::json{{"sweeps", list}}.dump());
+  std::fflush(stdout);  // of a job it is one line, into which nothing else that it says may come
 }
 
 // That of the worst failure; inconclusive where nothing of a kernel was verified.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/plain_text.h"
 #include "record/verdict.h"
 
 namespace assay {
@@ -61,7 +62,8 @@ std::string verdict_table_text(const Summary& summary, const Palette& palette) {
 
 std::string failure_text(const Record& record, const Palette& palette) {
   return fmt::format("{}{}{}  {}\n  {}\n  owner: {}\n  {}\n", palette.bad, word_of(record.verdict), palette.end,
-                     record.kernel_id, record.reason, record.owner.empty() ? "unknown" : record.owner, record.repro);
+                     record.kernel_id, plain_text(record.reason),
+                     record.owner.empty() ? "unknown" : plain_text(record.owner), record.repro);
 }
 
 std::string coverage_text(const Summary& summary) {
@@ -75,7 +77,7 @@ std::string coverage_text(const Summary& summary) {
   if (summary.not_available.empty()) return text;
   text += std::string(text.empty() ? "" : "\n") + "kernels that this machine cannot run:\n";
   for (const auto& [kernel, why] : summary.not_available) {
-    text += fmt::format("  {}: {} cases not judged: {}\n", kernel, why.first, why.second);
+    text += fmt::format("  {}: {} cases not judged: {}\n", kernel, why.first, plain_text(why.second));
   }
   return text;
 }

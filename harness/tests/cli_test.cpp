@@ -75,6 +75,7 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"check", "--fuzz", "infs"}, "--fuzz"},
       {{"list", "--verdicts", "--filter", "nonsense"}, "list: --verdicts and --filter do not fit together"},
       {{"list", "--checks", "--tier", "ci"}, "list: --checks and --tier do not fit together"},
+      {{"list", "--cases", "--contracts"}, "list: --contracts and --cases do not fit together"},
       {{"check", "--resume", run}, "run.json"},
       {{"check", "--base", run}, "no such folder"},
       {{"check", "--base", "no-such-ref"}, "no-such-ref"},

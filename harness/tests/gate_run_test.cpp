@@ -84,6 +84,16 @@ TEST_F(GateRun, AFailureIsAVerdictWithItsReasonAndNoOtherCaseChanges) {
               AllOf(HasSubstr("assay repro '" + kFirst + "'"), HasSubstr("wrong")));
 }
 
+TEST_F(GateRun, WhatAKernelSaysIsOneLineOfATerminal) {
+  script.fails[kFirst] = {"launch", "launch: bad\nexit 0: pass\x1b[8m"};
+  run();
+  const Summary summary = summarize(records);
+  ASSERT_EQ(summary.failures.size(), 1u);
+  const std::string text = failure_text(*summary.failures[0], {});
+  EXPECT_THAT(text, HasSubstr("launch: bad\\nexit 0: pass\\x1b[8m\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
 TEST_F(GateRun, AJudgeThatDiesOnceIsReplacedAndTheCaseRepeated) {
   script.deaths[kFirst] = 1;
   run();
