@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(kMostWalkThreads) layernorm_walked(LayernormRo
         C* const place = kept + (first * share.size + share.rank) * kWidth;
         const int apart = share.size * kWidth;
         const int64_t begin = first * apart;
-        Step<T> s;
+        alignas(16) Step<T> s;  // moved as whole pieces of 16 bytes
         if (is_kept && !is_first) {
 #pragma unroll
           for (int k = 0; k < kWalked<T>; ++k) copy_values<kWidth>(place + k * apart, s[k]);
