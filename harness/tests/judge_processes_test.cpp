@@ -124,6 +124,20 @@ TEST(JudgeProcesses, WhatFailsWhenItIsPreparedIsToldWhenItIsTimed) {
   EXPECT_THAT(judge.time(kernel, c, {}).failed, HasSubstr("SIGABRT"));
 }
 
+// Each worker of the judge that is not among `seen`, until the judge has answered: how many there were.
+template <class Answer>
+int kill_workers_until_ready(const std::future<Answer>& answer, const JudgeClient& judge, std::vector<pid_t> seen) {
+  int killed = 0;
+  while (answer.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready) {
+    for (const pid_t worker : stray_processes(judge.pid(), seen)) {
+      ::kill(worker, SIGKILL);
+      seen.push_back(worker);
+      ++killed;
+    }
+  }
+  return killed;
+}
+
 // Somebody else did that, and the case is owed its samples.
 TEST(JudgeProcesses, ATimingWorkerThatIsKilledIsAskedOnceMore) {
   JudgeClient judge(settings());
@@ -132,15 +146,7 @@ TEST(JudgeProcesses, ATimingWorkerThatIsKilledIsAskedOnceMore) {
   seen.push_back(judge.pid());
   auto timed =
       std::async(std::launch::async, [&] { return judge.time(kernel, make_op_registry().parse_case(kNormal), {}); });
-  int killed = 0;
-  while (timed.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready) {
-    for (const pid_t worker : stray_processes(judge.pid(), seen)) {
-      ::kill(worker, SIGKILL);
-      seen.push_back(worker);
-      ++killed;
-    }
-  }
-  EXPECT_EQ(killed, 2);
+  EXPECT_EQ(kill_workers_until_ready(timed, judge, std::move(seen)), 2);
   EXPECT_THAT(timed.get().failed, HasSubstr("SIGKILL"));
 }
 
@@ -152,15 +158,7 @@ TEST(JudgeProcesses, OneThatIsKilledWhileACaseIsScreenedIsAskedOnceMore) {
   judge.load(module_named("good"));  // whose worker takes the place of the one that was there
   const std::vector<Case> cases{make_op_registry().parse_case(kNormal)};
   auto screened = std::async(std::launch::async, [&] { return judge.screen(kernel, cases); });
-  int killed = 0;
-  while (screened.wait_for(std::chrono::milliseconds(300)) != std::future_status::ready) {
-    for (const pid_t worker : stray_processes(judge.pid(), seen)) {
-      ::kill(worker, SIGKILL);
-      seen.push_back(worker);
-      ++killed;
-    }
-  }
-  EXPECT_EQ(killed, 2);
+  EXPECT_EQ(kill_workers_until_ready(screened, judge, std::move(seen)), 2);
   EXPECT_THAT(screened.get().at(0).reason, HasSubstr("SIGKILL"));
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "record/invariance.h"
+#include "record/json.h"
 
 namespace assay {
 
@@ -150,9 +151,11 @@ void Comparisons::compare(const char* check, const Outputs& got, uint32_t promis
   compare_bytes(check, got, promise, how, [&] { require_right(got, *expectation_, contract_, how); });
 }
 
-// How exact an answer must be is its own plan's to say.
+// How exact an answer must be is its own plan's to say. Of one that says the same there is an expectation already, and
+// a second one of a large case may find no memory.
 void Comparisons::compare_plan(const char* check, const Trial& trial, const Outputs& got, uint32_t promise,
                                const std::string& how) {
+  if (to_json(trial.contract()) == to_json(contract_)) return compare(check, got, promise, how);
   compare_bytes(check, got, promise, how,
                 [&] { require_right(got, *expect_beside(trial, case_, seed()), trial.contract(), how); });
 }

@@ -73,8 +73,8 @@ class Subject {
   bool has_device_ = false;           // it has answered the first message, which names the device
 };
 
-// Ends processes that were started by `workers`, all of them this process's, or left to it by those of a worker that
-// has ended, but for the `others`: how many there were. Where there were any, the workers begin anew.
+// Ends what `workers` have started, and what was left to this process, but for the workers and the `others`: how many
+// processes there were. Where there were any, `workers` begin anew.
 size_t end_processes_left_by(const std::vector<Subject*>& workers, const std::vector<Subject*>& others);
 
 }  // namespace assay
