@@ -29,11 +29,13 @@ def deltas_of(block):
     """As harness/measure/block.cpp has them: change minus base."""
     said = {}
     weights = [0.5 if place in _CHANGE_AT[block["order"]] else -0.5 for place in range(4)]
-    for metric, column in (("p50", 1), ("p90", 2), ("tail", 4)):
+    for metric, column in (("p50", 1), ("p90", 2), ("tail", 4), ("stall", 5)):
         values = [process[column] for process in block["processes"]]
-        logs = values if metric == "tail" else [math.log(value) for value in values]
-        only = block["median_only"] and metric != "p50"
-        said[metric] = "nan" if only else sum(w * v for w, v in zip(weights, logs, strict=True))
+        if "nan" in values or (block["median_only"] and metric != "p50"):
+            said[metric] = "nan"
+            continue
+        logs = [math.log(value) for value in values] if metric in ("p50", "p90") else values
+        said[metric] = sum(w * v for w, v in zip(weights, logs, strict=True))
     return said
 
 
@@ -42,7 +44,7 @@ def thinned(block, keep_samples):
     kept = {key: value for key, value in block.items() if keep_samples or key != "nanoseconds"}
     kept["conditions"] = [[*map(rounded, one[:3]), one[3]] for one in block["conditions"]]
     if "nanoseconds" not in kept and all(process[0] for process in block["processes"]):
-        kept["processes"] = [[one[0], *map(rounded, one[1:4]), one[4]] for one in block["processes"]]
+        kept["processes"] = [[one[0], *map(rounded, one[1:4]), *one[4:]] for one in block["processes"]]
         kept["pooled_p99_us"] = [*map(rounded, block["pooled_p99_us"])]
         kept["deltas"] = deltas_of(kept)
     return kept

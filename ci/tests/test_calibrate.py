@@ -40,6 +40,18 @@ def test_what_is_kept_is_what_was_measured():
             assert delta == was["deltas"][metric] == "nan" or delta == pytest.approx(was["deltas"][metric], abs=1e-5)
 
 
+def test_stalls_that_nobody_kept_stay_unknown(tmp_path):
+    block = recorded()[0]
+    del block["nanoseconds"]
+    for process in block["processes"]:
+        process[5] = "nan"
+    (tmp_path / "b.jsonl").write_text(json.dumps(block) + "\n")
+    (made,) = kept(tmp_path / "b.jsonl")
+    assert made["deltas"]["stall"] == "nan"
+    assert made["deltas"]["tail"] == pytest.approx(block["deltas"]["tail"])
+    assert [process[5] for process in made["processes"]] == ["nan"] * 4
+
+
 def test_a_full_standard_output_is_exit_code_4():
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, str(ROOT / "ci" / "calibrate.py"), str(RECORDED)]

@@ -32,7 +32,8 @@ from .fields import (
 from .plain import InputError, plain_tree
 
 COMPARISON_FILE = "latency.json"
-METRICS = ("p50", "p90", "tail")  # those that gate, in the order of latency.json
+METRICS = ("p50", "p90", "tail", "stall")  # those that gate, in the order of latency.json
+FRACTIONS = ("tail", "stall")  # of the launches; the others are quantiles
 # Outcome -> exit code, in the order of severity: harness/gate/latency_gate.h.
 OUTCOMES = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1, "failed": 1}
 NO_COMPARISON = 4  # exit code of one that could not be made
@@ -108,7 +109,7 @@ _BLOCK = object_of(
         "case": text,
         "block": count,
         "order": one_of(*_CHANGE_AT),
-        "processes": _exactly(4, _exactly(5, number)),
+        "processes": _exactly(4, _exactly(6, number)),
         "median_only": flag,
         "pooled_p99_us": _exactly(2, number),
         "void": optional(object_of({"why": text, "process": integer})),
@@ -126,6 +127,7 @@ class Arm:
     p90_us: float
     p99_us: float
     tail: float
+    stall: float
     microseconds: np.ndarray | None
 
 
@@ -175,7 +177,7 @@ class ComparedCase:
         return Arm(
             *(float(np.median(processes[:, column])) for column in (1, 2)),
             float(np.median([block["pooled_p99_us"][int(is_change)] for block in self.counted])),
-            float(processes[:, 4].mean()),
+            *(float(processes[:, column].mean()) for column in (4, 5)),
             np.concatenate([block["nanoseconds"][place] for block, place in chosen]) / 1e3 if kept else None,
         )
 
@@ -320,9 +322,9 @@ def _read_blocks(file, ids):
 
 def _check_measured(block):
     """Of a block that counts. A void one may have measured nothing."""
-    for i, (samples, *quantiles, tail) in enumerate(block["processes"]):
-        if not (samples >= 1 and all(0 < us < 1e15 for us in quantiles) and 0 <= tail <= 1):
-            raise InputError(f"processes[{i}]: not [samples, p50_us, p90_us, p99_us, tail]")
+    for i, (samples, *quantiles, tail, stall) in enumerate(block["processes"]):
+        if not (samples >= 1 and all(0 < us < 1e15 for us in quantiles) and 0 <= stall <= tail <= 1):
+            raise InputError(f"processes[{i}]: not [samples, p50_us, p90_us, p99_us, tail, stall]")
     if not all(0 < us < 1e15 for us in block["pooled_p99_us"]):
         raise InputError("pooled_p99_us: holds something that is no duration")
     for i, nanoseconds in enumerate(block["nanoseconds"] or []):

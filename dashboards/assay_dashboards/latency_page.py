@@ -3,7 +3,7 @@
 import math
 
 from . import plots
-from .latency import METRICS, OUTCOMES, ComparedCase, Comparison
+from .latency import FRACTIONS, METRICS, OUTCOMES, ComparedCase, Comparison
 from .latency_words import (
     NAME,
     NOTE,
@@ -90,21 +90,23 @@ def _beside(comparison: Comparison, kernel_id):
 
 
 def _rows(case: ComparedCase) -> list:
-    """One a quantile and one of the tail: both arms, the difference, the margin, and where to draw them."""
+    """One a quantile and one a fraction: both arms, the difference, the margin, and where to draw them."""
     readings = [_gated(case.pairs[metric]) for metric in METRICS]
     readings.insert(2, _p99(case))
     scale = _scale([reading for reading in readings if reading])
     base, change = case.arms or (None, None)
     rows = []
-    for metric, reading in zip(("p50", "p90", "p99", "tail"), readings, strict=True):
+    for metric, reading in zip(("p50", "p90", "p99", *FRACTIONS), readings, strict=True):
         pair = case.pairs.get(metric)
         shown = base is not None and (metric == "p50" or not case.is_of_medians)
+        key = metric if metric in FRACTIONS else f"{metric}_us"
+        of_base, of_change = (getattr(arm, key) for arm in (base, change)) if shown else (None, None)
         rows.append(
             {
                 "metric": metric,
-                "base": getattr(base, f"{metric}_us", None) if shown and metric != "tail" else None,
-                "change": getattr(change, f"{metric}_us", None) if shown and metric != "tail" else None,
-                "tails": (base.tail, change.tail) if shown and metric == "tail" else None,
+                "is_fraction": metric in FRACTIONS,
+                "base": of_base,
+                "change": of_change,
                 "difference": signed(metric, reading["estimate"]) if reading else "",
                 "interval": _interval(metric, reading) if reading else "",
                 "margin": limit(metric, pair["margin"]).replace("percentage ", "") if pair else "",

@@ -4,7 +4,7 @@ numbers alone; its texts are for the caller to show, escaped."""
 import math
 from collections import Counter
 
-from .latency import OUTCOMES, ComparedCase, Comparison
+from .latency import FRACTIONS, OUTCOMES, ComparedCase, Comparison
 from .view import CLASS_OF_EXIT, PRECEDENCE, View
 
 SAID = {
@@ -14,9 +14,13 @@ SAID = {
 SYMBOL = {
     "failed": "✗", "regress": "✗", "invalid": "⊘", "inconclusive": "≈", "improved": "▼", "pass": "✓", "not gated": "–",
 }  # fmt: skip
-_SLOW = "slow launches, above 1.05 times the median of their process,"
-_SUBJECT = {"p50": "median", "p90": "90th percentile", "tail": _SLOW}
-NAME = {"p50": "median", "p90": "p90", "p99": "p99", "tail": "slow launches"}
+_SUBJECT = {
+    "p50": "median",
+    "p90": "90th percentile",
+    "tail": "slow launches, above 1.05 times the median of their process,",
+    "stall": "stalled launches, above 1.4 times the median of their process,",
+}
+NAME = {"p50": "median", "p90": "p90", "p99": "p99", "tail": "slow launches", "stall": "stalled launches"}
 # Why a block is void (harness/gate/disturbance.h, block_meter.h), up to a colon -> what that was, what to do.
 _VOID = {
     "steal": ("the host took processor time away", "use a machine of your own, or one whose host is idle"),
@@ -127,7 +131,7 @@ def reasons(case: ComparedCase) -> list:
 def _reason(pair):
     subject = _SUBJECT[pair["metric"]]
     if not pair["blocks"] or pair["estimate"] is None:
-        said = {"regress": "more", "improved": "fewer"} if pair["metric"] == "tail" else {}
+        said = {"regress": "more", "improved": "fewer"} if pair["metric"] in FRACTIONS else {}
         return _sentence(f"{NAME[pair['metric']]}: {said.get(pair['outcome'], SAID[pair['outcome']])}"), pair["reason"]
     evidence = f"from {_many(pair['blocks'], 'fresh block' if pair['confirmed'] else 'block')}"
     margin = f", margin {_size(pair['metric'], pair['margin'], True)}" if pair["margin"] is not None else ""
@@ -168,8 +172,8 @@ def _sentence(words):
 
 
 def change_of(metric: str, delta: float) -> float:
-    """In percent, of the tail in percentage points: latency.json has logarithms of ratios, of the tail fractions."""
-    return 100 * (delta if metric == "tail" else math.expm1(min(delta, 700.0)))
+    """In percent, of a fraction in percentage points: latency.json has logarithms of ratios, and fractions."""
+    return 100 * (delta if metric in FRACTIONS else math.expm1(min(delta, 700.0)))
 
 
 def moved(metric: str, delta: float) -> str:
@@ -180,13 +184,13 @@ def moved(metric: str, delta: float) -> str:
 
 
 def _direction(metric, delta):
-    return ("more" if delta > 0 else "fewer") if metric == "tail" else ("slower" if delta > 0 else "faster")
+    return ("more" if delta > 0 else "fewer") if metric in FRACTIONS else ("slower" if delta > 0 else "faster")
 
 
 def _size(metric, delta, is_limit=False):
     """Of a limit no digits beyond those that somebody wrote."""
     amount = f"{abs(change_of(metric, delta)):.3g}" if is_limit else _digits(change_of(metric, delta))
-    unit = "%" if metric != "tail" else "percentage point" if amount == "1" else "percentage points"
+    unit = "%" if metric not in FRACTIONS else "percentage point" if amount == "1" else "percentage points"
     return f"{amount} {unit}"
 
 
@@ -210,7 +214,7 @@ def interval(reading: dict) -> str:
 def signed(metric: str, *deltas: float) -> str:
     """ "+4.81 %", "-0.50 to +0.25 points"."""
     amounts = " to ".join(f"{change_of(metric, delta):+.2f}" for delta in deltas)
-    return f"{amounts} {'points' if metric == 'tail' else '%'}"
+    return f"{amounts} {'points' if metric in FRACTIONS else '%'}"
 
 
 def limit(metric: str, delta: float | None) -> str:

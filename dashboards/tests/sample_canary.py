@@ -60,7 +60,7 @@ def pair(metric="p50", outcome="pass", estimate=0.0, width=0.01, blocks=4):
 
 def latency(*medians, **changes):
     """`medians`: (kernel id and metric, outcome, change of the median)."""
-    untimed = ("p90", "tail")
+    untimed = ("p90", "tail", "stall")
     cases = [
         {
             "case": name, "class": "cpu/warm/below-50us", "outcome": outcome, "blocks": 4, "voids": 0,

@@ -81,14 +81,18 @@ def test_a_case_5_percent_slower_is_told_with_its_evidence(tmp_path):
 
 
 def test_stalls_of_1_percent_are_told_as_slow_launches(tmp_path):
-    case, blocks = one_case(outcomes=("pass", "pass", "regress"), count=28, fresh=24, change={"stalls": 0.02})
-    ((sentence, _),) = reasons(compared(tmp_path, [case], blocks).comparison.cases[0])
-    assert re.fullmatch(
-        r"Slow launches, above 1\.05 times the median of their process, [12]\.\d percentage points more \(95 % "
-        r"interval \d\.\d+ to \d\.\d percentage points\), margin 1 percentage point, from 24 fresh blocks: beyond "
-        r"doubt more than 0\.2 percentage points, the least that counts \(p [\de.-]+\)\.",
-        sentence,
-    )
+    outcomes = ("pass", "pass", "regress", "regress")
+    case, blocks = one_case(outcomes=outcomes, count=28, fresh=24, change={"stalls": 0.02})
+    told = reasons(compared(tmp_path, [case], blocks).comparison.cases[0])
+    for (sentence, _), subject in zip(
+        told, (r"Slow launches, above 1\.05", r"Stalled launches, above 1\.4"), strict=True
+    ):
+        assert re.fullmatch(
+            subject + r" times the median of their process, [12]\.\d percentage points more \(95 % "
+            r"interval \d\.\d+ to \d\.\d percentage points\), margin 1 percentage point, from 24 fresh blocks: beyond "
+            r"doubt more than 0\.2 percentage points, the least that counts \(p [\de.-]+\)\.",
+            sentence,
+        )
 
 
 def read(metric="p50", outcome="regress", **changes):
@@ -159,7 +163,7 @@ def test_numbers_in_words(shown, text):
 def test_a_void_case_says_why_and_what_to_do(tmp_path):
     voids = [("foreign", 1), ("sentinel", 2), ("foreign", 0), ("cosmic rays", 1)]
     case, blocks = one_case(
-        outcomes=("invalid",) * 3, count=3, voids=voids, pairs=of_each(reason="too many of its blocks were void")
+        outcomes=("invalid",) * 4, count=3, voids=voids, pairs=of_each(reason="too many of its blocks were void")
     )
     view = compared(tmp_path, [case], blocks, run={"exit_code": 3})
     ((sentence, rest),) = reasons(view.comparison.cases[0])
@@ -180,7 +184,7 @@ def test_a_void_case_says_why_and_what_to_do(tmp_path):
 
 def test_without_its_blocks_a_void_case_has_the_gates_words(tmp_path):
     why = "too many of its blocks were void, 3 were not: steal (4)"
-    case, _ = one_case(outcomes=("invalid",) * 3, count=3, pairs=of_each(reason=why), of={"voids": 4})
+    case, _ = one_case(outcomes=("invalid",) * 4, count=3, pairs=of_each(reason=why), of={"voids": 4})
     view = compared(tmp_path, [case], None)
     assert reasons(view.comparison.cases[0]) == [("No verdict: 4 of its 7 blocks were void, run it again.", why)]
     assert why in said(files_of(view)["index.html"])
@@ -271,8 +275,8 @@ def test_a_comparison_that_is_invalid_as_a_whole_says_why_and_what_to_do(tmp_pat
 
 
 def test_cases_of_which_the_same_is_said_are_one_card(tmp_path):
-    made = [one_case(f"gemm/simd:m={i} warm", ("invalid",) * 3, 2, voids=[("steal", 1)] * 3) for i in range(7)]
-    made.append(one_case("gemm/simd:m=7 warm", ("invalid",) * 3, 2, voids=[("steal", 1)] * 2))
+    made = [one_case(f"gemm/simd:m={i} warm", ("invalid",) * 4, 2, voids=[("steal", 1)] * 3) for i in range(7)]
+    made.append(one_case("gemm/simd:m=7 warm", ("invalid",) * 4, 2, voids=[("steal", 1)] * 2))
     cases, blocks = zip(*made, strict=True)
     view = compared(tmp_path, cases, [one for of_case in blocks for one in of_case], run={"exit_code": 3})
     text = section(files_of(view)["index.html"])
@@ -325,7 +329,7 @@ def test_edited_margins_stand_beside_a_comparison_that_passes(tmp_path):
 
 def test_a_kernel_that_failed_where_it_was_timed_is_told_with_how(tmp_path):
     why = "while it was timed, the change alone: failed: the kernel ended by signal 11"
-    case, blocks = one_case(outcomes=("failed", "failed", "pass"), pairs=of_each(reason=why))
+    case, blocks = one_case(outcomes=("failed", "failed", "pass", "pass"), pairs=of_each(reason=why))
     view = compared(tmp_path, [case], blocks, run={"exit_code": 1})
     assert reasons(view.comparison.cases[0]) == [("The kernel failed.", why)]
     assert headline(view.comparison) == "1 of 1 case is failing"
@@ -350,7 +354,7 @@ def test_a_comparison_that_could_not_be_made_is_an_error_with_its_line(tmp_path)
 
 def test_a_metric_that_blocks_lacked_is_not_called_a_disturbance(tmp_path):
     why = "too many of its blocks had no tail: 3 of 3"
-    case, blocks = one_case(outcomes=("pass", "pass", "invalid"), pairs={"tail": {"reason": why}})
+    case, blocks = one_case(outcomes=("pass", "pass", "invalid", "pass"), pairs={"tail": {"reason": why}})
     view = compared(tmp_path, [case], blocks, run={"exit_code": 3})
     assert reasons(view.comparison.cases[0]) == [("No verdict.", why)]
     assert "void" not in reasons(view.comparison.cases[0])[0][0]
@@ -358,7 +362,7 @@ def test_a_metric_that_blocks_lacked_is_not_called_a_disturbance(tmp_path):
 
 @pytest.mark.parametrize("outcome", ["regress", "invalid", "inconclusive"])
 def test_a_run_is_never_milder_than_its_comparison(tmp_path, outcome):
-    case, blocks = one_case(outcomes=(outcome, "pass", "pass"))
+    case, blocks = one_case(outcomes=(outcome, "pass", "pass", "pass"))
     view = compared(tmp_path, [case], blocks, exit_code=0, run={"exit_code": 0})
     code = {"regress": 1, "invalid": 3, "inconclusive": 2}[outcome]
     assert view.exit_code == code

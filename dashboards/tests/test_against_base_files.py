@@ -39,10 +39,10 @@ def test_what_the_program_wrote_is_read():
 
 
 def test_cases_of_batches_have_a_median_and_no_drawing(tmp_path):
-    none = {"note": "not gated: its samples are of batches, coarse, or too few"}
+    none = {"note": "not gated: its samples are of batches, coarse, or too few, or its calibration has none of this"}
     case, blocks = one_case(
-        outcomes=("regress", "not gated", "not gated"), pairs={"p90": none, "tail": none}, median_only=True,
-        change={"slower": 0.05},
+        outcomes=("regress", *("not gated",) * 3), pairs=dict.fromkeys(("p90", "tail", "stall"), none),
+        median_only=True, change={"slower": 0.05},
     )  # fmt: skip
     view = compared(tmp_path, [case], blocks)
     assert view.findings[0][0] == "exit code", "and nothing is said of samples"
@@ -50,8 +50,8 @@ def test_cases_of_batches_have_a_median_and_no_drawing(tmp_path):
     assert "<svg" not in text
     assert "No distribution is drawn: its samples are of batches, or coarse, and show no single launches." in text
     rows = latency_page._rows(view.comparison.cases[0])
-    assert [row["base"] is not None for row in rows] == [True, False, False, False]
-    assert [bool(row["difference"]) for row in rows] == [True, False, False, False]
+    assert [row["base"] is not None for row in rows] == [True, False, False, False, False]
+    assert [bool(row["difference"]) for row in rows] == [True, False, False, False, False]
 
 
 def test_samples_that_were_not_kept_are_said(tmp_path):
@@ -105,7 +105,9 @@ def test_blocks_of_another_comparison_are_a_finding(tmp_path):
 def many(outcome, count):
     cases, blocks = [], []
     for i in range(count):
-        case, made = one_case(f"gemm/simd:m={i},n=4096,k=4096,dtype=bf16 warm", (outcome, "pass", "pass"), 2, seed=i)
+        case, made = one_case(
+            f"gemm/simd:m={i},n=4096,k=4096,dtype=bf16 warm", (outcome, "pass", "pass", "pass"), 2, seed=i
+        )
         cases.append(case)
         blocks += made
     return cases, blocks
@@ -133,9 +135,9 @@ def test_a_page_of_300_cases_is_small_and_says_what_it_leaves_out(tmp_path, outc
 def test_hostile_texts_stay_text(tmp_path):
     name = f"gemm/simd:m=1,{HOSTILE} warm"
     texts = {"reason": HOSTILE, "note": HOSTILE, "blind": True, "blocks": 0}
-    case, blocks = one_case(name, ("regress", "invalid", "inconclusive"), 3, pairs=of_each(**texts),
+    case, blocks = one_case(name, ("regress", "invalid", "inconclusive", "pass"), 3, pairs=of_each(**texts),
                             of={"class": HOSTILE}, voids=[(HOSTILE, 1)])  # fmt: skip
-    void, void_blocks = one_case(f"{HOSTILE}2 cold", ("invalid",) * 3, 2, pairs=of_each(**texts))
+    void, void_blocks = one_case(f"{HOSTILE}2 cold", ("invalid",) * 4, 2, pairs=of_each(**texts))
     entry = {"what": HOSTILE, "why": HOSTILE}
     view = compared(
         tmp_path, [case, void], blocks + void_blocks, base=HOSTILE, change=HOSTILE, unchanged=[entry], left_out=[entry],
@@ -210,9 +212,10 @@ def test_a_latency_json_that_does_not_fit_is_one_line(tmp_path, capsys, change, 
         (lambda b: b.update(case="gemm/other warm"), "case: 'gemm/other warm' is no case of latency.json"),
         (lambda b: b.update(block=0), "block: 0 of this case twice"),
         (lambda b: b["processes"].pop(), "processes: not an array of 4"),
-        (lambda b: b["processes"][2].pop(), "processes[2]: not an array of 5"),
+        (lambda b: b["processes"][2].pop(), "processes[2]: not an array of 6"),
         (lambda b: b["processes"][2].__setitem__(1, 0), "processes[2]: not [samples, p50_us"),
         (lambda b: b["processes"][2].__setitem__(4, 1.5), "processes[2]: not [samples, p50_us"),
+        (lambda b: b["processes"][2].__setitem__(5, 1.5), "processes[2]: not [samples, p50_us"),
         (lambda b: b.update(pooled_p99_us=[1.0]), "pooled_p99_us: not an array of 2"),
         (lambda b: b.update(pooled_p99_us=[1.0, -1.0]), "pooled_p99_us: holds something that is no duration"),
         (lambda b: b.update(void={"why": "steal"}), "void: 'process' is missing"),
@@ -236,7 +239,7 @@ def test_a_line_of_blocks_that_does_not_fit_is_one_line(tmp_path, capsys, change
 
 def test_a_void_block_need_not_have_measured_anything(tmp_path):
     case, blocks = one_case(voids=[("failed", 2)])
-    blocks[0] |= {"processes": [[0, 0, 0, 0, 0]] * 4, "pooled_p99_us": [0, 0], "nanoseconds": None}
+    blocks[0] |= {"processes": [[0, 0, 0, 0, 0, 0]] * 4, "pooled_p99_us": [0, 0], "nanoseconds": None}
     view = compared(tmp_path, [case], blocks)
     assert view.comparison.cases[0].void_reasons == {"failed": 1}
     assert view.findings == []

@@ -67,7 +67,7 @@ def test_a_pinned_base_of_the_latency_gate_is_the_reference(url, tmp_path):
     read = {"blocks": 28, "estimate": math.log(1.1)}
     gated = case_of("gemm/simd:m=1 warm", [], pairs={"p50": read})
     earlier = read | {"reason": "called so by an earlier gate of this base and change"}
-    of_earlier = case_of("gemm/simd:m=2 warm", [], ("regress", "pass", "pass"), pairs={"p50": earlier})
+    of_earlier = case_of("gemm/simd:m=2 warm", [], ("regress", "pass", "pass", "pass"), pairs={"p50": earlier})
     write_comparison(folder, [gated, of_earlier], base="modules-1234")
     assert import_runs(url, folder) == 0
     assert [row["reference_us"] for row in rows(url, point)] == [None, None]

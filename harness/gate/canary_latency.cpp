@@ -38,7 +38,7 @@ struct Limits {
 };
 
 Limits limits_of(LatencyMetric metric, const CanaryPolicy& policy) {
-  if (metric == LatencyMetric::tail) return {delta_of(metric, policy.tail), "tail"};
+  if (is_fraction(metric)) return {delta_of(metric, policy.tail), "tail"};
   return {delta_of(metric, policy.slower), "slower"};
 }
 
@@ -53,7 +53,7 @@ std::string interval_text(LatencyMetric metric, const LatencyReading& reading) {
 // An interval of a class that is noisy, or that nobody has calibrated, says little of tails, and a canary does not wait
 // for it: only what it seems to be is held.
 bool is_only_not_known(LatencyMetric metric, const PairResult& pair, const Margin& margin, double limit) {
-  return metric == LatencyMetric::tail && margin.blind && pair.reading.blocks > 0 && pair.reading.estimate < limit;
+  return is_fraction(metric) && margin.blind && pair.reading.blocks > 0 && pair.reading.estimate < limit;
 }
 
 // Cut off while it was asked whether it is faster, and for no other reason that keeps a pair below its margin open.
@@ -90,10 +90,10 @@ GatedCase with_canary_margins(GatedCase gated, bool is_calibrated, const CanaryP
   for (const LatencyMetric metric : kLatencyMetrics) {
     Margin& margin = gated.margins[static_cast<size_t>(metric)];
     const double limit = limits_of(metric, policy).delta;
-    if (metric == LatencyMetric::tail && !margin.gates && is_sampled) {
+    if (is_fraction(metric) && !margin.gates && is_sampled) {
       margin = {
           .gates = true, .least = limit / 2, .margin = limit, .blind = true, .unproven = true, .note = margin.note};
-    } else if (metric != LatencyMetric::tail && !is_calibrated) {
+    } else if (!is_fraction(metric) && !is_calibrated) {
       margin.unproven = !margin.gates;
       margin.gates = true;
       margin.margin = limit;

@@ -13,7 +13,7 @@ class TomlTable;
 
 struct CanaryPolicy {
   double slower = 0;  // p50, p90 or first call slower by more, with confidence: 0.25 is 25 %
-  double tail = 0;    // likewise of the tail mass: 0.02 is 2 points
+  double tail = 0;    // likewise of the tail or the stalls: 0.02 is 2 points
   // Of a kind of device, after which what is undecided stays so.
   std::map<std::string, std::map<Tier, double>, std::less<>> latency_seconds;
 };

@@ -49,7 +49,7 @@ void calibrate_metric(const LatencyPolicy& policy, const DeltasByCase& cases, si
         static_cast<double>(known.size()) < (1 - policy.void_share) * static_cast<double>(deltas[metric].size()))
       continue;
     variances.push_back(variance_of(known));
-    const double error = error_of_estimate(known, policy.margin_blocks);
+    const double error = error_of_estimate(known, policy.changes[metric].margin_blocks);
     into.cases[id][metric] = {variances.back(), error};
     if (!std::isfinite(error)) continue;
     squares += error * error;
@@ -71,7 +71,7 @@ Margin margin_of(const LatencyPolicy& policy, const LatencyClass& of, LatencyMet
     here.blind = true;
     here.note = "not calibrated with enough blocks: what cannot be seen here is not known";
   } else if (!here.gates) {
-    here.note = "not gated: its samples are of batches, coarse, or too few";
+    here.note = "not gated: its samples are of batches, coarse, or too few, or its calibration has none of this";
   } else if (noise > here.margin) {
     here.note = fmt::format("too noisy to see {} of {}: the margin is {}", change_text(metric, here.margin),
                             word_of(metric), change_text(metric, noise));
@@ -91,6 +91,7 @@ std::map<std::string, LatencyClass> calibrate(const LatencyPolicy& policy, std::
     ++classes[recorded.latency_class].blocks;
     const PerMetric<double> of_block = block_deltas(recorded.block, policy.tail_samples);
     for (size_t metric = 0; metric < of_block.size(); ++metric) {
+      if (metric == static_cast<size_t>(LatencyMetric::stall) && !recorded.block.keeps_stalls()) continue;
       deltas[recorded.latency_class][recorded.case_id][metric].push_back(of_block[metric]);
     }
   }

@@ -20,7 +20,7 @@ struct LatencyClass {
   std::string name;
   int64_t blocks = 0;           // of single cases; 0: nobody has calibrated it
   PerMetric<Variance> prior{};  // of the delta of one block, over its cases
-  PerMetric<double> error{};    // standard error of an estimate from LatencyPolicy::margin_blocks; infinite: not known
+  PerMetric<double> error{};    // standard error of an estimate from the metric's margin_blocks; infinite: not known
   // Each case's own, likewise; none where more of its blocks lack that metric than may be void.
   struct Noise {
     Variance variance;

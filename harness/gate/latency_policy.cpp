@@ -75,8 +75,8 @@ std::map<std::string, Entry> by_target(TomlTable table, Entry (*read)(TomlTable)
 }  // namespace
 
 LatencyPolicy read_latency_policy(TomlTable table) {
-  std::vector<std::string> keys{"alpha",      "confidence",   "screens",       "looks",         "spends",
-                                "void_share", "tail_samples", "prior_freedom", "margin_errors", "margin_blocks"};
+  std::vector<std::string> keys{"alpha",      "confidence",   "screens",       "looks",        "spends",
+                                "void_share", "tail_samples", "prior_freedom", "margin_errors"};
   for (const LatencyMetric metric : kLatencyMetrics) keys.emplace_back(word_of(metric));
   keys.insert(keys.end(), {"voids", "samples"});
   table.allow(keys);
@@ -90,13 +90,13 @@ LatencyPolicy read_latency_policy(TomlTable table) {
   policy.tail_samples = count_between(table, "tail_samples", 1, 1000000);
   policy.prior_freedom = table.positive("prior_freedom");
   policy.margin_errors = table.positive("margin_errors");
-  policy.margin_blocks = count_between(table, "margin_blocks", 1, kMostBlocks);
   for (const LatencyMetric metric : kLatencyMetrics) {
     TomlTable changes = table.table(word_of(metric));
-    changes.allow({"least", "margin"});
-    auto& [least, margin] = policy.changes[static_cast<size_t>(metric)];
+    changes.allow({"least", "margin", "margin_blocks"});
+    auto& [least, margin, margin_blocks] = policy.changes[static_cast<size_t>(metric)];
     least = fraction(changes, "least");
     margin = fraction(changes, "margin");
+    margin_blocks = count_between(changes, "margin_blocks", 1, kMostBlocks);
     if (margin <= least) changes.fail("margin", "must be more than `least`");
   }
   policy.voids = by_target(table.table("voids"), read_voids);

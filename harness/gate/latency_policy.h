@@ -22,13 +22,13 @@ struct LatencyPolicy {
   double void_share = 0;         // of a case's blocks; more void ones make it invalid
   int64_t tail_samples = 0;      // the least a process needs for its tail to count
   double prior_freedom = 0;      // the most degrees of freedom of the past in the screen
-  double margin_errors = 0;      // a margin is so many calibrated standard errors or more,
-  int64_t margin_blocks = 0;     // each of an estimate from so many blocks
+  double margin_errors = 0;      // a margin is so many calibrated standard errors or more
   struct Changes {
     double least = 0;   // what a change must exceed, beyond doubt, to be called slower
-    double margin = 0;  // what it must not reach, at `confidence`, to pass; of a class that is too noisy it is more
+    double margin = 0;  // what it must not reach, at `confidence`, to pass; of a class that is too noisy it is more,
+    int64_t margin_blocks = 0;  // standard errors of an estimate from so many blocks
   };
-  PerMetric<Changes> changes;  // 0.02: 2 % slower (p50, p90), or 2 more of 100 samples (tail)
+  PerMetric<Changes> changes;  // 0.02: 2 % slower (p50, p90), or 2 more of 100 samples (tail, stall)
   struct Voids {
     double steal = 0;     // most of the processor time there was that the host may have taken, as a fraction
     double foreign = 0;   // most of it that processes other than ours may have used

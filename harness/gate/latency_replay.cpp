@@ -23,6 +23,8 @@ struct HeldOut {
   std::vector<const RecordedBlock*> blocks;
 };
 
+bool keeps_stalls(const RecordedBlock* recorded) { return recorded->block.keeps_stalls(); }
+
 struct Halves {
   std::vector<RecordedBlock> calibrating;
   std::vector<HeldOut> held_out;
@@ -69,6 +71,8 @@ class ReplayedGates {
       const HeldOut& lent = of(i);
       GatedCase c = gated_case(policy, classes.at(lent.latency_class), lent.case_id);
       c.id = fmt::format("{} {} #{}", lent.latency_class, lent.case_id, round(i));
+      Margin& stall = c.margins[static_cast<size_t>(LatencyMetric::stall)];
+      stall.gates = stall.gates && std::ranges::all_of(lent.blocks, keeps_stalls);
       cases_.push_back(std::move(c));
     }
   }

@@ -7,6 +7,8 @@
 // alike, so which of them were the change's was an accident. That also makes all gates unchanged ones on average, and
 // hides a machine that treats the arms differently; whether it does, the order as it was recorded tells (`bias`).
 //
+// Stalls gate where all held-out blocks of a case kept them.
+//
 // A known change is put into the processes that the coin gives to the change: a shift into their quantiles, exactly; a
 // tail or a second mode into the samples, where they were kept.
 #pragma once

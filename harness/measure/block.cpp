@@ -21,7 +21,7 @@ bool is_change(BlockOrder order, size_t process) {
 std::string_view word_of(BlockOrder order) { return order == BlockOrder::abba ? "ABBA" : "BAAB"; }
 
 std::string_view word_of(LatencyMetric metric) {
-  static constexpr PerMetric<std::string_view> kWords{"p50", "p90", "tail"};
+  static constexpr PerMetric<std::string_view> kWords{"p50", "p90", "tail", "stall"};
   return kWords[static_cast<size_t>(metric)];
 }
 
@@ -29,19 +29,17 @@ LatencyMetric metric_named(std::string_view word) {
   for (const LatencyMetric metric : kLatencyMetrics) {
     if (word_of(metric) == word) return metric;
   }
-  throw UsageError("no latency metric '" + std::string(word) + "'; there are p50, p90 and tail");
+  throw UsageError("no latency metric '" + std::string(word) + "'; there are p50, p90, tail and stall");
 }
 
-double change_of(LatencyMetric metric, double delta) {
-  return metric == LatencyMetric::tail ? delta : std::expm1(delta);
-}
+bool is_fraction(LatencyMetric metric) { return metric == LatencyMetric::tail || metric == LatencyMetric::stall; }
 
-double delta_of(LatencyMetric metric, double change) {
-  return metric == LatencyMetric::tail ? change : std::log1p(change);
-}
+double change_of(LatencyMetric metric, double delta) { return is_fraction(metric) ? delta : std::expm1(delta); }
+
+double delta_of(LatencyMetric metric, double change) { return is_fraction(metric) ? change : std::log1p(change); }
 
 std::string change_text(LatencyMetric metric, double delta) {
-  return fmt::format("{:+.2f} {}", 100 * change_of(metric, delta), metric == LatencyMetric::tail ? "points" : "%");
+  return fmt::format("{:+.2f} {}", 100 * change_of(metric, delta), is_fraction(metric) ? "points" : "%");
 }
 
 ProcessLatency process_latency(std::vector<double> samples) {
@@ -56,7 +54,8 @@ ProcessLatency process_latency(std::vector<double> samples) {
           .p50_us = p50,
           .p90_us = quantile(samples, 0.9),
           .p99_us = quantile(samples, 0.99),
-          .tail = tail_mass(samples, p50)};
+          .tail = tail_mass(samples, p50),
+          .stall = stall_mass(samples, p50)};
 }
 
 CaseBlock block_of(BlockOrder order, const std::array<SampleSet, kProcessesOfABlock>& processes) {
@@ -80,21 +79,26 @@ bool CaseBlock::is_measured() const {
   return std::ranges::all_of(processes, [](const ProcessLatency& one) { return one.samples > 0; });
 }
 
+bool CaseBlock::keeps_stalls() const {
+  return std::ranges::none_of(processes, [](const ProcessLatency& one) { return std::isnan(one.stall); });
+}
+
 PerMetric<double> block_deltas(const CaseBlock& block, int64_t least_tail_samples) {
   PerMetric<double> deltas{};
-  bool has_tail = !block.median_only;
+  bool has_fractions = !block.median_only;
   for (size_t i = 0; i < block.processes.size(); ++i) {
     const ProcessLatency& process = block.processes[i];
     const double weight = is_change(block.order, i) ? 0.5 : -0.5;
     deltas[0] += weight * std::log(process.p50_us);
     deltas[1] += weight * std::log(process.p90_us);
     deltas[2] += weight * process.tail;
-    has_tail = has_tail && process.samples >= least_tail_samples;
+    deltas[3] += weight * process.stall;
+    has_fractions = has_fractions && process.samples >= least_tail_samples;
   }
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  if (!block.is_measured()) return {kUnknown, kUnknown, kUnknown};
+  if (!block.is_measured()) return {kUnknown, kUnknown, kUnknown, kUnknown};
   if (block.median_only) deltas[1] = kUnknown;
-  if (!has_tail) deltas[2] = kUnknown;
+  if (!has_fractions) deltas[2] = deltas[3] = kUnknown;
   return deltas;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -16,7 +17,8 @@ namespace {
 nlohmann::json processes_to_json(const CaseBlock& block) {
   nlohmann::json processes = nlohmann::json::array();
   for (const ProcessLatency& p : block.processes) {
-    processes.push_back({static_cast<uint64_t>(p.samples), p.p50_us, p.p90_us, p.p99_us, p.tail});
+    processes.push_back({static_cast<uint64_t>(p.samples), p.p50_us, p.p90_us, p.p99_us, p.tail,
+                         number_to_json(p.stall)});
   }
   return processes;
 }
@@ -54,16 +56,22 @@ double positive(const JsonFields& fields, const char* key, const nlohmann::json&
 }
 
 ProcessLatency process_from_json(const JsonFields& fields, const nlohmann::json& value) {
-  constexpr const char* kKey = "processes";
-  const bool whole = value.is_array() && value.size() == 5 && value[0].is_number_unsigned() && value[4].is_number();
-  if (!whole) fields.fail(kKey, "not four of [samples, p50_us, p90_us, p99_us, tail]");
+  constexpr const char *kKey = "processes", *kUnknown = "nan";
+  const bool whole = value.is_array() && value.size() == 6 && value[0].is_number_unsigned() && value[4].is_number() &&
+                     (value[5].is_number() || value[5] == kUnknown);
+  if (!whole) fields.fail(kKey, "not four of [samples, p50_us, p90_us, p99_us, tail, stall]");
+  const double stall = value[5].is_number() ? value[5].get<double>() : std::numeric_limits<double>::quiet_NaN();
   const ProcessLatency process{.samples = value[0].get<int64_t>(),
                                .p50_us = positive(fields, kKey, value[1]),
                                .p90_us = positive(fields, kKey, value[2]),
                                .p99_us = positive(fields, kKey, value[3]),
-                               .tail = value[4].get<double>()};
+                               .tail = value[4].get<double>(),
+                               .stall = stall};
   if (process.samples < 1) fields.fail(kKey, "a process without samples");
   if (!(process.tail >= 0 && process.tail <= 1)) fields.fail(kKey, "a tail that is no fraction");
+  if (!(process.stall >= 0 && process.stall <= process.tail) && !std::isnan(process.stall)) {
+    fields.fail(kKey, "a stall that is no fraction of the tail");
+  }
   return process;
 }
 
@@ -118,7 +126,7 @@ void read_conditions_of(const JsonFields& fields, RecordedBlock& into) {
 bool are_the_same(const ProcessLatency& a, const ProcessLatency& b) {
   const auto close = [](double x, double y) { return std::fabs(x - y) <= 1e-9 * std::max(x, y); };
   return a.samples == b.samples && close(a.p50_us, b.p50_us) && close(a.p90_us, b.p90_us) &&
-         close(a.p99_us, b.p99_us) && close(a.tail, b.tail);
+         close(a.p99_us, b.p99_us) && close(a.tail, b.tail) && close(a.stall, b.stall);
 }
 
 void read_samples_of(const JsonFields& fields, RecordedBlock& into) {

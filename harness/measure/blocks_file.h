@@ -1,15 +1,16 @@
 // blocks.jsonl: blocks of the A/B gate as they were measured, one JSON object a line, one line a case of a block:
 //
 //   {"class": "cpu/short", "case": "softmax/simd:rows=64,...", "block": 17, "order": "ABBA",
-//    "processes": [[samples, p50_us, p90_us, p99_us, tail], ... four, in time],
-//    "median_only": false, "pooled_p99_us": [base, change], "deltas": {"p50": ..., "p90": ..., "tail": ...},
+//    "processes": [[samples, p50_us, p90_us, p99_us, tail, stall], ... four, in time],
+//    "median_only": false, "pooled_p99_us": [base, change],
+//    "deltas": {"p50": ..., "p90": ..., "tail": ..., "stall": ...},
 //    "void": null, "conditions": [[stolen, foreign, sentinel_us, event], ... four, in time],
 //    "nanoseconds": [[...], [...], [...], [...]]}
 //
 // Lines with the same `block` were measured by the same four processes; of a class, a case and a block there is one
 // line. A void block whose kernel failed or refused has processes of zeros. `deltas` (measure/block.h; "nan" where
-// there is none; tail whatever the number of samples) follow from the rest: they are there for other readers, and a
-// line in which they do not follow is refused. `void` is null or
+// there is none; fractions whatever the number of samples) follow from the rest: they are there for other readers, and a
+// line in which they do not follow is refused. A stall is "nan" in calibrations from before it was kept. `void` is null or
 // {"why": "steal", "process": 2}: place in time of the process that it happened to, -1 for none of them alone.
 // `conditions`: what the machine did meanwhile, so that other rules can be tried on what was recorded. `nanoseconds`,
 // of each launch in the order taken, is there where samples of single launches were kept: changes of

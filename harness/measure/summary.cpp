@@ -8,6 +8,15 @@
 #include "core/error.h"
 
 namespace assay {
+namespace {
+
+double share_above(std::span<const double> values, double limit) {
+  const auto above = std::ranges::count_if(values, [&](double value) { return value > limit; });
+  return values.empty() ? std::numeric_limits<double>::quiet_NaN()
+                        : static_cast<double>(above) / static_cast<double>(values.size());
+}
+
+}  // namespace
 
 double quantile(std::span<const double> sorted, double p) {
   if (sorted.empty()) return std::numeric_limits<double>::quiet_NaN();
@@ -17,11 +26,9 @@ double quantile(std::span<const double> sorted, double p) {
   return sorted[below] + (sorted[above] - sorted[below]) * (position - static_cast<double>(below));
 }
 
-double tail_mass(std::span<const double> values, double median) {
-  const auto above = std::count_if(values.begin(), values.end(), [&](double value) { return value > 1.05 * median; });
-  return values.empty() ? std::numeric_limits<double>::quiet_NaN()
-                        : static_cast<double>(above) / static_cast<double>(values.size());
-}
+double tail_mass(std::span<const double> values, double median) { return share_above(values, 1.05 * median); }
+
+double stall_mass(std::span<const double> values, double median) { return share_above(values, 1.4 * median); }
 
 std::vector<double> launch_microseconds(const SampleSet& samples) {
   std::vector<double> values;

@@ -66,14 +66,25 @@ TEST(Block, EveryMetricOfASecondModeAndOfAStall) {
   // In the change's processes 20 of 100 samples are twice as long: beyond the ninetieth percentile and 1.05 medians.
   const CaseBlock mode = block_of(
       BlockOrder::abba, {samples(1000, 100), samples(1000, 100, 20), samples(1000, 100, 20), samples(1000, 100)});
-  EXPECT_THAT(block_deltas(mode, 50), ElementsAre(0, std::log(2), 0.2));
-  // One in 100: the tail alone sees it. And the pooled p99, of 200 samples, between the last of the median and the
+  EXPECT_THAT(block_deltas(mode, 50), ElementsAre(0, std::log(2), 0.2, 0.2));
+  // One in 100: the fractions alone see it. And the pooled p99, of 200 samples, between the last of the median and the
   // first.
   const CaseBlock stall = block_of(
       BlockOrder::baab, {samples(1000, 100, 1), samples(1000, 100), samples(1000, 100), samples(1000, 100, 1)});
-  EXPECT_THAT(block_deltas(stall, 50), ElementsAre(0, 0, 0.01));
+  EXPECT_THAT(block_deltas(stall, 50), ElementsAre(0, 0, 0.01, 0.01));
   EXPECT_EQ(stall.pooled_p99_us[0], 1);
   EXPECT_NEAR(stall.pooled_p99_us[1], 1 + 0.01, 1e-12);  // position 199 * 0.99 = 197.01 of 198 samples of 1 us
+}
+
+// A mode of launches 1.1 times as long is in the tail, and no stall.
+TEST(Block, AStallIsLongerThanASlowLaunch) {
+  SampleSet mode = samples(1000, 100);
+  for (size_t i = 0; i < 20; ++i) mode.nanoseconds[i] = 1100;
+  mode.nanoseconds[0] = 1401;
+  mode.nanoseconds[1] = 1400;
+  const CaseBlock block = block_of(BlockOrder::abba, {samples(1000), mode, mode, samples(1000)});
+  EXPECT_DOUBLE_EQ(block_deltas(block, 50)[2], 0.2);
+  EXPECT_DOUBLE_EQ(block_deltas(block, 50)[3], 0.01);
 }
 
 TEST(Block, BatchesAndCoarseSamplesHaveAMedianOnly) {
@@ -85,7 +96,7 @@ TEST(Block, BatchesAndCoarseSamplesHaveAMedianOnly) {
     EXPECT_TRUE(spoilt.median_only);
     const PerMetric<double> deltas = block_deltas(spoilt, 1);
     EXPECT_FALSE(std::isnan(deltas[0]));
-    EXPECT_TRUE(std::isnan(deltas[1]) && std::isnan(deltas[2]));
+    EXPECT_TRUE(std::isnan(deltas[1]) && std::isnan(deltas[2]) && std::isnan(deltas[3]));
   }
 }
 
@@ -99,6 +110,7 @@ TEST(Block, ATailNeedsSamplesInEveryProcess) {
   const CaseBlock few =
       block_of(BlockOrder::abba, {samples(1000, 50), samples(1000, 50), samples(1000, 49), samples(1000, 50)});
   EXPECT_TRUE(std::isnan(block_deltas(few, 50)[2]));
+  EXPECT_TRUE(std::isnan(block_deltas(few, 50)[3]));
   EXPECT_EQ(block_deltas(few, 49)[2], 0);
   EXPECT_EQ(block_deltas(few, 50)[1], 0) << "the others do not";
 }
@@ -119,7 +131,7 @@ TEST(Block, SamplesThatAreNoneAreRefused) {
 TEST(Block, MetricsHaveNames) {
   for (const LatencyMetric metric : kLatencyMetrics) EXPECT_EQ(metric_named(word_of(metric)), metric);
   EXPECT_THAT(message_of([] { metric_named("p99"); }),
-              HasSubstr("no latency metric 'p99'; there are p50, p90 and tail"));
+              HasSubstr("no latency metric 'p99'; there are p50, p90, tail and stall"));
 }
 
 RecordedBlock recorded(bool keep) {
@@ -160,6 +172,17 @@ TEST(BlocksFile, OnlyAVoidBlockMayHaveMeasuredNothing) {
   json = parse_json(line);
   json["void"] = nullptr;
   EXPECT_THAT(message_of([&] { block_from_json(json); }), HasSubstr("processes: holds something that is no duration"));
+}
+
+TEST(BlocksFile, AStallThatNobodyKeptIsNotKnown) {
+  nlohmann::json json = to_json(recorded(false));
+  for (auto& process : json["processes"]) process[5] = "nan";
+  EXPECT_THAT(message_of([&] { block_from_json(json); }), HasSubstr("deltas.stall: does not follow"));
+  json["deltas"]["stall"] = "nan";
+  const CaseBlock block = block_from_json(json).block;
+  EXPECT_TRUE(std::isnan(block_deltas(block, 0)[3]));
+  EXPECT_EQ(block_deltas(block, 0)[2], block_deltas(recorded(false).block, 0)[2]);
+  EXPECT_EQ(to_json(block_from_json(json)), json);
 }
 
 // What the sampler gives, through block_of(), into a line and back.
@@ -203,6 +226,8 @@ TEST(BlocksFile, WhatIsNoBlockIsRefusedByFileLineAndKey) {
   EXPECT_THAT(refusal([](auto& json) { json["processes"][1][1] = "nan"; }), HasSubstr("no duration"));
   EXPECT_THAT(refusal([](auto& json) { json["processes"][1][0] = 0; }), HasSubstr("a process without samples"));
   EXPECT_THAT(refusal([](auto& json) { json["processes"][1][4] = 1.5; }), HasSubstr("a tail that is no fraction"));
+  EXPECT_THAT(refusal([](auto& json) { json["processes"][1][5] = 0.5; }), HasSubstr("a stall that is no fraction of"));
+  EXPECT_THAT(refusal([](auto& json) { json["processes"][1][5] = "0"; }), HasSubstr("processes: not four of"));
   EXPECT_THAT(refusal([](auto& json) { json["deltas"]["p50"] = 0.0; }),
               HasSubstr("deltas.p50: does not follow from the block's processes"));
   EXPECT_THAT(refusal([](auto& json) { json["pooled_p99_us"][0] = -1; }), HasSubstr("pooled_p99_us"));
@@ -218,7 +243,7 @@ TEST(BlocksFile, WhatIsNoBlockIsRefusedByFileLineAndKey) {
   EXPECT_THAT(refusal([](auto& json) { json["nanoseconds"][0].clear(); }), HasSubstr("do not follow"));
   EXPECT_THAT(refusal([](auto& json) {
                 json["median_only"] = true;
-                json["deltas"]["p90"] = json["deltas"]["tail"] = "nan";
+                json["deltas"]["p90"] = json["deltas"]["tail"] = json["deltas"]["stall"] = "nan";
               }),
               HasSubstr("nanoseconds: given of a block of medians"));
 }

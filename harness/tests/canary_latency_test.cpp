@@ -64,10 +64,14 @@ TEST_F(CanaryLatencyTest, SlowerBeyondTheMarginIsHeld) {
 }
 
 TEST_F(CanaryLatencyTest, ATailOfMoreThanTwoPointsIsRejectedAndASmallerOneHeld) {
-  set(LatencyMetric::tail, LatencyOutcome::regress, 0.021, 0.03, 0.04);
-  EXPECT_EQ(judged().verdict, CanaryVerdict::reject);
-  set(LatencyMetric::tail, LatencyOutcome::regress, 0.012, 0.03, 0.04);
-  EXPECT_EQ(judged().verdict, CanaryVerdict::hold);
+  for (const LatencyMetric metric : {LatencyMetric::tail, LatencyMetric::stall}) {
+    set(metric, LatencyOutcome::regress, 0.021, 0.03, 0.04);
+    EXPECT_EQ(judged().verdict, CanaryVerdict::reject);
+    EXPECT_EQ(judged().reasons.at(0).kind, "tail");
+    set(metric, LatencyOutcome::regress, 0.012, 0.03, 0.04);
+    EXPECT_EQ(judged().verdict, CanaryVerdict::hold);
+    set(metric, LatencyOutcome::pass, -1, 0, 0.001);
+  }
 }
 
 TEST_F(CanaryLatencyTest, ACallOfAnEarlierGateWithoutItsReadingIsHeld) {
@@ -126,7 +130,8 @@ TEST_F(CanaryLatencyTest, ByHowMuchWhatPassesMayHaveGrownIsToldWhereNotEveryChan
   for (const auto& [metric, upper, told] :
        {std::tuple{LatencyMetric::p50, std::log(1.08), "p50 that may have grown by most"},
         {LatencyMetric::p90, std::log(1.09), "p90 that"},
-        {LatencyMetric::tail, 0.051, "tail that"}}) {
+        {LatencyMetric::tail, 0.051, "tail that"},
+        {LatencyMetric::stall, 0.021, "stall that"}}) {
     Margin& margin = latency.result.cases[0].margins[static_cast<size_t>(metric)];
     set(metric, LatencyOutcome::pass, -0.01, 0.01, upper);
     EXPECT_THAT(judged().reasons, IsEmpty());
@@ -143,7 +148,7 @@ TEST_F(CanaryLatencyTest, ByHowMuchWhatPassesMayHaveGrownIsToldWhereNotEveryChan
 TEST_F(CanaryLatencyTest, NoMarginIsWiderThanWhatRejects) {
   const double slower = std::log1p(kCanaryPolicy.slower), tail = kCanaryPolicy.tail;
   GatedCase noisy{.id = "a warm", .latency_class = "cpu/warm/below-50us"};
-  const double margins[] = {0.03, 0.4, 0.044};
+  const double margins[] = {0.03, 0.4, 0.044, 0.01};
   for (size_t i = 0; i < noisy.margins.size(); ++i)
     noisy.margins[i] = {.gates = true, .margin = margins[i], .blind = true, .note = "too noisy"};
   const GatedCase known = with_canary_margins(noisy, true, kCanaryPolicy);
@@ -151,6 +156,7 @@ TEST_F(CanaryLatencyTest, NoMarginIsWiderThanWhatRejects) {
   EXPECT_EQ(known.margins[0].note, "too noisy");
   EXPECT_DOUBLE_EQ(known.margins[1].margin, slower);
   EXPECT_DOUBLE_EQ(known.margins[2].margin, tail);
+  EXPECT_DOUBLE_EQ(known.margins[3].margin, 0.01);
   EXPECT_THAT(known.margins[2].note, HasSubstr("a canary's " + change_text(LatencyMetric::tail, tail)));
 
   GatedCase unknown{.id = "a warm", .latency_class = "cpu/warm/below-50us"};
@@ -160,6 +166,7 @@ TEST_F(CanaryLatencyTest, NoMarginIsWiderThanWhatRejects) {
   EXPECT_FALSE(asked.margins[0].unproven);
   EXPECT_TRUE(asked.margins[1].gates && asked.margins[1].unproven);
   EXPECT_TRUE(asked.margins[2].gates && asked.margins[2].unproven);
+  EXPECT_TRUE(asked.margins[3].gates && asked.margins[3].unproven);
   EXPECT_DOUBLE_EQ(asked.margins[2].margin, tail);
   unknown.latency_class = "cpu/cold/below-50us";
   EXPECT_FALSE(with_canary_margins(unknown, false, kCanaryPolicy).margins[2].gates);

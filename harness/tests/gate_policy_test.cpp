@@ -54,16 +54,22 @@ void_share = 0.25
 tail_samples = 50
 prior_freedom = 20
 margin_errors = 3
-margin_blocks = 12
 [latency.p50]
 least = 0.003
 margin = 0.02
+margin_blocks = 12
 [latency.p90]
 least = 0.005
 margin = 0.03
+margin_blocks = 12
 [latency.tail]
 least = 0.002
 margin = 0.01
+margin_blocks = 12
+[latency.stall]
+least = 0.002
+margin = 0.02
+margin_blocks = 24
 [latency.samples.cpu]
 warm = 200
 cold = 100
@@ -207,7 +213,8 @@ TEST_F(Files, TheLatencyGatesNumbersRead) {
   EXPECT_EQ(latency->tail_samples, 50);
   EXPECT_EQ(latency->prior_freedom, 20);
   EXPECT_EQ(latency->margin_errors, 3);
-  EXPECT_EQ(latency->margin_blocks, 12);
+  EXPECT_EQ(latency->changes[2].margin_blocks, 12);
+  EXPECT_EQ(latency->changes[3].margin_blocks, 24);
   EXPECT_EQ(latency->changes[0].least, 0.003);
   EXPECT_EQ(latency->changes[1].margin, 0.03);
   EXPECT_EQ(latency->changes[2].margin, 0.01);
@@ -262,8 +269,8 @@ TEST_F(Files, TheLatencyGatesNumbersAreReadStrictly) {
   EXPECT_THAT(refusal_with("[0.25, 0.75]", "[-0.25, 1.25]"), HasSubstr("latency.spends: must not be negative"));
   EXPECT_THAT(refusal_with("void_share = 0.25", "void_share = 1.5"), HasSubstr("latency.void_share: must be below 1"));
   EXPECT_THAT(refusal_with("tail_samples = 50", "tail_samples = 0"), HasSubstr("latency.tail_samples: must be from 1"));
-  EXPECT_THAT(refusal_with("margin_blocks = 12", "margin_blocks = 0"),
-              HasSubstr("latency.margin_blocks: must be from 1"));
+  EXPECT_THAT(refusal_with("margin_blocks = 24", "margin_blocks = 0"),
+              HasSubstr("latency.stall.margin_blocks: must be from 1"));
   EXPECT_THAT(refusal_with("margin = 0.02", "margin = 0.003"),
               HasSubstr("latency.p50.margin: must be more than `least`"));
   EXPECT_THAT(refusal_with("margin = 0.02", "margins = 0.02"), HasSubstr("latency.p50.margins: is not known here"));

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr size_t kP50 = 0, kP90 = 1, kTail = 2;
+constexpr size_t kP50 = 0, kP90 = 1, kTail = 2, kStall = 3;
 
 const LatencyPolicy& policy() {
   static const LatencyPolicy kPolicy = *read_policy(ASSAY_SOURCE_DIR "/ci/policy").latency;
@@ -86,6 +86,25 @@ TEST(LatencyClass, AFewBlocksWithoutATailAreNoReasonNotToGateIt) {
   EXPECT_TRUE(gates_tail(6));
   EXPECT_FALSE(gates_tail(7));
   EXPECT_FALSE(gates_tail(24));
+}
+
+TEST(LatencyClass, StallsGateByTheBlocksThatKeptThem) {
+  std::vector<RecordedBlock> blocks = history("short", "a", 24, 0.002);
+  for (RecordedBlock& block : history("short", "old", 24, 0.002)) blocks.push_back(block);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (i < 12 || i >= 24) blocks[i].block.processes[2].stall = NAN;
+  }
+  const LatencyClass of = calibrate(policy(), blocks).at("short");
+  for (const char* id : {"a", "new"}) {
+    const Margin stall = gated_case(policy(), of, id).margins[kStall];
+    EXPECT_TRUE(stall.gates) << id;
+    EXPECT_EQ(stall.margin, policy().changes[kStall].margin);
+    EXPECT_EQ(stall.unproven, std::string(id) == "new");
+  }
+  const GatedCase old = gated_case(policy(), of, "old");
+  EXPECT_TRUE(old.margins[kTail].gates);
+  EXPECT_FALSE(old.margins[kStall].gates);
+  EXPECT_THAT(old.margins[kStall].note, HasSubstr("its calibration has none of this"));
 }
 
 // For deltas that are normal the error is that of the estimate: 1 / sqrt(0.955) of the mean's, for so many blocks.
