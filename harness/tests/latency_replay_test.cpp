@@ -135,6 +135,17 @@ TEST(Replay, VoidBlocksAreReplayedAsVoid) {
   EXPECT_EQ(classes[0].invalid.seen, classes[0].invalid.of) << "half of the blocks are void";
 }
 
+// Their calibration says that they show; none of a gate's blocks could.
+TEST(Replay, StallsThatHeldOutBlocksDidNotKeepMakeNoGateInvalid) {
+  std::vector<RecordedBlock> blocks = quiet_blocks(false);
+  for (RecordedBlock& block : blocks) {
+    if (block.number >= 12) block.block.processes[3].stall = NAN;
+  }
+  const std::vector<ReplayedClass> classes = replay(policy(), blocks, kFew);
+  EXPECT_TRUE(classes[0].margins[static_cast<size_t>(LatencyMetric::stall)].gates);
+  EXPECT_EQ(classes[0].invalid.seen, 0);
+}
+
 // A machine that slows whatever comes second would show in no gate made of these blocks, each with a new coin.
 TEST(Replay, AnArmThatIsTreatedDifferentlyShowsInTheOrderAsRecorded) {
   std::vector<RecordedBlock> blocks = quiet_blocks(false);
