@@ -17,8 +17,8 @@ namespace {
 nlohmann::json processes_to_json(const CaseBlock& block) {
   nlohmann::json processes = nlohmann::json::array();
   for (const ProcessLatency& p : block.processes) {
-    processes.push_back({static_cast<uint64_t>(p.samples), p.p50_us, p.p90_us, p.p99_us, p.tail,
-                         number_to_json(p.stall)});
+    processes.push_back(
+        {static_cast<uint64_t>(p.samples), p.p50_us, p.p90_us, p.p99_us, p.tail, number_to_json(p.stall)});
   }
   return processes;
 }

@@ -9,8 +9,9 @@
 //
 // Lines with the same `block` were measured by the same four processes; of a class, a case and a block there is one
 // line. A void block whose kernel failed or refused has processes of zeros. `deltas` (measure/block.h; "nan" where
-// there is none; fractions whatever the number of samples) follow from the rest: they are there for other readers, and a
-// line in which they do not follow is refused. A stall is "nan" in calibrations from before it was kept. `void` is null or
+// there is none; fractions whatever the number of samples) follow from the rest: they are there for other readers, and
+// a line in which they do not follow is refused. A stall is "nan" in calibrations from before it was kept. `void` is
+// null or
 // {"why": "steal", "process": 2}: place in time of the process that it happened to, -1 for none of them alone.
 // `conditions`: what the machine did meanwhile, so that other rules can be tried on what was recorded. `nanoseconds`,
 // of each launch in the order taken, is there where samples of single launches were kept: changes of

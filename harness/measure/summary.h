@@ -14,8 +14,8 @@ namespace assay {
 // "Sample quantiles in statistical packages" (1996), the default of NumPy and R. NaN for no values.
 double quantile(std::span<const double> sorted, double p);
 
-// Fractions of the values above 1.05 times their median, stalls and second modes that the median does not see, and above
-// 1.4 times: stalls alone, which are rarer on a busy machine than launches that are slow by a little.
+// Fractions of the values above 1.05 times their median, stalls and second modes that the median does not see, and
+// above 1.4 times: stalls alone, which are rarer on a busy machine than launches that are slow by a little.
 double tail_mass(std::span<const double> values, double median);
 double stall_mass(std::span<const double> values, double median);
 
