@@ -34,6 +34,12 @@ from .plain import InputError, plain_tree
 COMPARISON_FILE = "latency.json"
 METRICS = ("p50", "p90", "tail", "stall")  # those that gate, in the order of latency.json
 FRACTIONS = ("tail", "stall")  # of the launches; the others are quantiles
+_BEFORE_STALLS = METRICS[:3]
+_NO_STALLS = {
+    "metric": "stall", "outcome": "not gated", "blocks": 0, "least": 0.0, "margin": None, "confirmed": False,
+    "blind": False, "reason": "", "note": "not gated: the run is from before stalls were a metric",
+    **dict.fromkeys(("estimate", "low", "high", "upper", "p_slower", "p_faster")),
+}  # fmt: skip
 # Outcome -> exit code, in the order of severity: harness/gate/latency_gate.h.
 OUTCOMES = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1, "failed": 1}
 NO_COMPARISON = 4  # exit code of one that could not be made
@@ -98,6 +104,14 @@ def _exactly(length, item):
     return read
 
 
+def _process(value):
+    """samples, p50_us, p90_us, p99_us, tail, stall; the last is not a number in a run from before it was kept."""
+    numbers = list_of(number)(value)
+    if len(numbers) not in (5, 6):
+        raise InputError("not an array of 6")
+    return numbers if len(numbers) == 6 else [*numbers, math.nan]
+
+
 def _durations(value):
     if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 2**63 for one in value):
         raise InputError("not an array of durations")
@@ -109,7 +123,7 @@ _BLOCK = object_of(
         "case": text,
         "block": count,
         "order": one_of(*_CHANGE_AT),
-        "processes": _exactly(4, _exactly(6, number)),
+        "processes": _exactly(4, _process),
         "median_only": flag,
         "pooled_p99_us": _exactly(2, number),
         "void": optional(object_of({"why": text, "process": integer})),
@@ -294,7 +308,10 @@ def check_comparison(told):
         if case["case"] in ids:
             raise InputError(f"cases[{i}].case: '{case['case']}' twice")
         ids.add(case["case"])
-        if tuple(pair["metric"] for pair in case["pairs"]) != METRICS:
+        metrics = tuple(pair["metric"] for pair in case["pairs"])
+        if metrics == _BEFORE_STALLS:
+            case["pairs"].append(dict(_NO_STALLS))
+        elif metrics != METRICS:
             raise InputError(f"cases[{i}].pairs: not one each of {', '.join(METRICS)}")
         worst = max((pair["outcome"] for pair in case["pairs"]), key=SEVERITY.get)
         if case["outcome"] != worst:
@@ -323,7 +340,12 @@ def _read_blocks(file, ids):
 def _check_measured(block):
     """Of a block that counts. A void one may have measured nothing."""
     for i, (samples, *quantiles, tail, stall) in enumerate(block["processes"]):
-        if not (samples >= 1 and all(0 < us < 1e15 for us in quantiles) and 0 <= stall <= tail <= 1):
+        if not (
+            samples >= 1
+            and all(0 < us < 1e15 for us in quantiles)
+            and 0 <= tail <= 1
+            and not (stall < 0 or stall > tail)
+        ):
             raise InputError(f"processes[{i}]: not [samples, p50_us, p90_us, p99_us, tail, stall]")
     if not all(0 < us < 1e15 for us in block["pooled_p99_us"]):
         raise InputError("pooled_p99_us: holds something that is no duration")

@@ -100,7 +100,7 @@ def _rows(case: ComparedCase) -> list:
         pair = case.pairs.get(metric)
         shown = base is not None and (metric == "p50" or not case.is_of_medians)
         key = metric if metric in FRACTIONS else f"{metric}_us"
-        of_base, of_change = (getattr(arm, key) for arm in (base, change)) if shown else (None, None)
+        of_base, of_change = (_known(getattr(arm, key)) for arm in (base, change)) if shown else (None, None)
         rows.append(
             {
                 "metric": metric,
@@ -116,6 +116,10 @@ def _rows(case: ComparedCase) -> list:
             }
         )
     return rows
+
+
+def _known(value):
+    return None if math.isnan(value) else value
 
 
 def _interval(metric, reading):

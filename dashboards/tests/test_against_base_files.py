@@ -212,7 +212,7 @@ def test_a_latency_json_that_does_not_fit_is_one_line(tmp_path, capsys, change, 
         (lambda b: b.update(case="gemm/other warm"), "case: 'gemm/other warm' is no case of latency.json"),
         (lambda b: b.update(block=0), "block: 0 of this case twice"),
         (lambda b: b["processes"].pop(), "processes: not an array of 4"),
-        (lambda b: b["processes"][2].pop(), "processes[2]: not an array of 6"),
+        (lambda b: b["processes"][2].clear(), "processes[2]: not an array of 6"),
         (lambda b: b["processes"][2].__setitem__(1, 0), "processes[2]: not [samples, p50_us"),
         (lambda b: b["processes"][2].__setitem__(4, 1.5), "processes[2]: not [samples, p50_us"),
         (lambda b: b["processes"][2].__setitem__(5, 1.5), "processes[2]: not [samples, p50_us"),
@@ -235,6 +235,23 @@ def test_a_line_of_blocks_that_does_not_fit_is_one_line(tmp_path, capsys, change
     message = refusal(tmp_path, capsys)
     assert message.startswith(f"{tmp_path / 'blocks.jsonl'}:2: ")
     assert says in message
+
+
+def test_a_run_from_before_stalls_were_a_metric_is_read(tmp_path):
+    case, blocks = one_case(**SLOWER)
+    case["pairs"].pop()
+    for block in blocks:
+        block["deltas"].pop("stall")
+        for process in block["processes"]:
+            process.pop()
+    view = compared(tmp_path, [case], blocks)
+    assert view.findings == [("exit code", view.findings[0][1])]
+    (read,) = view.comparison.cases
+    assert (read.outcome, read.pairs["stall"]["outcome"]) == ("regress", "not gated")
+    assert "from before stalls were a metric" in read.pairs["stall"]["note"]
+    last = latency_page._rows(read)[-1]
+    assert (last["metric"], last["base"], last["change"], last["margin"]) == ("stall", None, None, "")
+    assert "nan" not in section(files_of(view)["index.html"])
 
 
 def test_a_void_block_need_not_have_measured_anything(tmp_path):
