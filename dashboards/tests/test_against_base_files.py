@@ -186,7 +186,7 @@ def refusal(folder, capsys):
         (lambda d: d["cases"][0].pop("voids"), "cases[0]: 'voids' is missing"),
         (lambda d: d["cases"][0].update(outcome="slow"), "cases[0].outcome: 'slow' is not one of not gated, pass"),
         (lambda d: d["cases"][0].update(outcome="pass"), "cases[0].outcome: 'pass', but of its pairs the worst is"),
-        (lambda d: d["cases"][0]["pairs"].pop(), "cases[0].pairs: not one each of p50, p90, tail"),
+        (lambda d: d["cases"][0]["pairs"].pop(0), "cases[0].pairs: not one each of p50, p90, tail"),
         (lambda d: d["cases"][0]["pairs"].reverse(), "cases[0].pairs: not one each of p50, p90, tail"),
         (lambda d: d["cases"][0]["pairs"][1].update(metric="p99"), "pairs[1].metric: 'p99' is not one of"),
         (lambda d: d["cases"][0]["pairs"][0].update(estimate="5 %"), "pairs[0].estimate: not a number"),
