@@ -24,11 +24,11 @@ from .fields import (
     refuse_unknown,
     text,
 )
-from .latency import COMPARISON, check_comparison
+from .latency import COMPARISON, complete_comparison
 from .plain import InputError, plain, plain_tree
 
 FILE = "canary.json"
-MINOR = 10  # of the schema: what keys a newer one adds is not known here, and ignored
+MINOR = 11  # of the schema: what keys a newer one adds is not known here, and ignored
 # Verdict -> exit code, the class of its colour and its symbol: the gravest first.
 VERDICTS = {
     "REJECT": (1, "bad", "✗"), "INVALID": (3, "unsure", "⊘"), "HOLD": (2, "unsure", "≈"), "PROMOTE": (0, "good", "✓"),
@@ -315,7 +315,7 @@ def _check(told):
         raise InputError(f"exit_code: {told['exit_code']} is not that of {told['verdict']}")
     if told["latency"]:
         try:
-            check_comparison(told["latency"])
+            complete_comparison(told["latency"])
         except InputError as error:
             raise InputError(f"latency.{error}") from None
     order = list(VERDICTS)

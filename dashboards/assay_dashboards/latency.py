@@ -34,7 +34,7 @@ from .plain import InputError, plain_tree
 COMPARISON_FILE = "latency.json"
 METRICS = ("p50", "p90", "tail", "stall")  # those that gate, in the order of latency.json
 FRACTIONS = ("tail", "stall")  # of the launches; the others are quantiles
-_BEFORE_STALLS = METRICS[:3]
+_STALLS_SINCE = 11  # minor version of the schema
 _NO_STALLS = {
     "metric": "stall", "outcome": "not gated", "blocks": 0, "least": 0.0, "margin": None, "confirmed": False,
     "blind": False, "reason": "", "note": "not gated: the run is from before stalls were a metric",
@@ -104,14 +104,6 @@ def _exactly(length, item):
     return read
 
 
-def _process(value):
-    """samples, p50_us, p90_us, p99_us, tail, stall; the last is not a number in a run from before it was kept."""
-    numbers = list_of(number)(value)
-    if len(numbers) not in (5, 6):
-        raise InputError("not an array of 6")
-    return numbers if len(numbers) == 6 else [*numbers, math.nan]
-
-
 def _durations(value):
     if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 2**63 for one in value):
         raise InputError("not an array of durations")
@@ -123,7 +115,7 @@ _BLOCK = object_of(
         "case": text,
         "block": count,
         "order": one_of(*_CHANGE_AT),
-        "processes": _exactly(4, _process),
+        "processes": _exactly(4, list_of(number)),
         "median_only": flag,
         "pooled_p99_us": _exactly(2, number),
         "void": optional(object_of({"why": text, "process": integer})),
@@ -290,17 +282,17 @@ def read_comparison(folder: Path, command: str) -> tuple[Comparison | None, list
         return None, [("latency", said)] if began else []
     try:
         told, _ = document(bytes_of(file), COMPARISON)
-        check_comparison(told)
+        complete_comparison(told)
     except InputError as error:
         raise InputError(f"{file}: {str(error).lstrip('.')}") from None
-    ids = {case["case"] for case in told["cases"]}
-    blocks, torn = _read_blocks(blocks_file, ids) if blocks_file.exists() else ({}, False)
+    blocks, torn = _read_blocks(blocks_file, told) if blocks_file.exists() else ({}, False)
     comparison = Comparison(told, blocks)
     notes = [("count", "blocks.jsonl ends in a torn line, which is left out")] if torn else []
     return comparison, notes + _differences(comparison)
 
 
-def check_comparison(told):
+def complete_comparison(told):
+    """Checks it, and adds what a run from before stalls were a metric lacks: that nothing is known of them."""
     if told["exit_code"] == NO_COMPARISON and not told["invalid"]:
         raise InputError(f"exit_code: {NO_COMPARISON} is that of no outcome")
     ids = set()
@@ -308,17 +300,21 @@ def check_comparison(told):
         if case["case"] in ids:
             raise InputError(f"cases[{i}].case: '{case['case']}' twice")
         ids.add(case["case"])
-        metrics = tuple(pair["metric"] for pair in case["pairs"])
-        if metrics == _BEFORE_STALLS:
+        if _is_before_stalls(told) and len(case["pairs"]) == len(METRICS) - 1:
             case["pairs"].append(dict(_NO_STALLS))
-        elif metrics != METRICS:
+        if tuple(pair["metric"] for pair in case["pairs"]) != METRICS:
             raise InputError(f"cases[{i}].pairs: not one each of {', '.join(METRICS)}")
         worst = max((pair["outcome"] for pair in case["pairs"]), key=SEVERITY.get)
         if case["outcome"] != worst:
             raise InputError(f"cases[{i}].outcome: '{case['outcome']}', but of its pairs the worst is '{worst}'")
 
 
-def _read_blocks(file, ids):
+def _is_before_stalls(told):
+    return told["schema"]["minor"] < _STALLS_SINCE
+
+
+def _read_blocks(file, told):
+    ids = {case["case"] for case in told["cases"]}
     *lines, torn = bytes_of(file).split(b"\n")
     blocks, seen = defaultdict(list), set()
     for place, line in enumerate(lines, 1):
@@ -328,6 +324,7 @@ def _read_blocks(file, ids):
                 raise InputError(f"case: '{block['case']}' is no case of latency.json")
             if (block["case"], block["block"]) in seen:
                 raise InputError(f"block: {block['block']} of this case twice")
+            block["processes"] = [_process(one, i, _is_before_stalls(told)) for i, one in enumerate(block["processes"])]
             if block["void"] is None:
                 _check_measured(block)
         except InputError as error:
@@ -337,6 +334,15 @@ def _read_blocks(file, ids):
     return blocks, bool(torn)
 
 
+def _process(numbers, place, is_before_stalls):
+    """samples, p50_us, p90_us, p99_us, tail and stall; the last is not a number where it was not kept."""
+    if is_before_stalls and len(numbers) == 5:
+        return [*numbers, math.nan]
+    if len(numbers) != 6:
+        raise InputError(f"processes[{place}]: not an array of 6")
+    return numbers
+
+
 def _check_measured(block):
     """Of a block that counts. A void one may have measured nothing."""
     for i, (samples, *quantiles, tail, stall) in enumerate(block["processes"]):
@@ -344,7 +350,7 @@ def _check_measured(block):
             samples >= 1
             and all(0 < us < 1e15 for us in quantiles)
             and 0 <= tail <= 1
-            and not (stall < 0 or stall > tail)
+            and (0 <= stall <= tail or math.isnan(stall))
         ):
             raise InputError(f"processes[{i}]: not [samples, p50_us, p90_us, p99_us, tail, stall]")
     if not all(0 < us < 1e15 for us in block["pooled_p99_us"]):

@@ -124,7 +124,7 @@ def of_each(**changes):
 def latency_json(cases, **changes):
     codes = {"not gated": 0, "pass": 0, "improved": 0, "inconclusive": 2, "invalid": 3, "regress": 1, "failed": 1}
     value = {
-        "schema": {"major": 1, "minor": 0}, "base": "5c1f0e9a7b", "change": "d40b8812fe", "unchanged": [],
+        "schema": {"major": 1, "minor": 11}, "base": "5c1f0e9a7b", "change": "d40b8812fe", "unchanged": [],
         "left_out": [], "selections": [],
         "cases": cases, "findings": [], "blocks": 28, "seconds": 61.5, "seed": 17, "invalid": "",
         "exit_code": max((codes[case["outcome"]] for case in cases), key=(0, 2, 3, 1).index, default=0),
@@ -151,30 +151,14 @@ def full_comparison(folder: Path, passing=12) -> Path:
         blocks.extend(made)
         cases.append(case_of(name, made, outcomes, fresh, pairs, **(of or {})))
 
-    add(
-        "gemm/simd:m=64,n=64,k=64,dtype=f32 warm",
-        ("regress", "regress", "pass", "pass"),
-        28,
-        24,
-        change={"slower": 0.05},
-    )
-    add(
-        "softmax/simd:rows=64,cols=1000,dtype=f32 warm",
-        ("pass", "pass", "regress", "regress"),
-        28,
-        24,
-        change={"stalls": 0.02},
-    )
     undecided = {"p50": {"estimate": 0.012, "low": -0.004, "high": 0.028, "upper": 0.025, "p_slower": 0.08}}
-    add("reduce/simd:rows=9,cols=900,dtype=f64 cold", ("inconclusive", "pass", "pass", "pass"), 28, 24, undecided,
-        change={"slower": 0.012})  # fmt: skip
-    add(
-        "gemm/simd:m=512,n=512,k=512,dtype=f64 warm",
-        ("improved", "improved", "pass", "pass"),
-        28,
-        24,
-        change={"slower": -0.08},
-    )
+    for name, outcomes, pairs, change in (
+        ("gemm/simd:m=64,n=64,k=64,dtype=f32 warm", ("regress", "regress", "pass", "pass"), None, {"slower": 0.05}),
+        ("softmax/simd:rows=64,cols=1000,dtype=f32 warm", ("pass", "pass", *("regress",) * 2), None, {"stalls": 0.02}),
+        ("reduce/simd:rows=9,cols=900,dtype=f64 cold", ("inconclusive", *("pass",) * 3), undecided, {"slower": 0.012}),
+        ("gemm/simd:m=512,n=512,k=512,dtype=f64 warm", (*("improved",) * 2, "pass", "pass"), None, {"slower": -0.08}),
+    ):
+        add(name, outcomes, 28, 24, pairs, change=change)
     why = "too many of its blocks were void, 5 were not: foreign (3) sentinel (2)"
     add("reduce/simd:rows=4,cols=4,dtype=f64 warm", ("invalid",) * 4, 5, 0, of_each(reason=why),
         voids=[("foreign", 1), ("foreign", 2), ("foreign", 0), ("sentinel", 1), ("sentinel", 3)])  # fmt: skip

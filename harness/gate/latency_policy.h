@@ -20,7 +20,7 @@ struct LatencyPolicy {
   std::vector<int64_t> looks;    // fresh blocks after which those that did not are judged
   std::vector<double> spends;    // the share of alpha of each look; together 1
   double void_share = 0;         // of a case's blocks; more void ones make it invalid
-  int64_t tail_samples = 0;      // the least a process needs for its tail to count
+  int64_t tail_samples = 0;      // the least a process needs for its tail and stalls to count
   double prior_freedom = 0;      // the most degrees of freedom of the past in the screen
   double margin_errors = 0;      // a margin is so many calibrated standard errors or more
   struct Changes {

@@ -11,10 +11,9 @@
 //   tail  modes and stalls rarer than that, from 5 % above the median on. It counts samples: a stall once in a hundred
 //         launches shows in seven of eight blocks of 100 samples a process, in two of three of 50, in one of three
 //         of 20.
-//   stall launches of 1.4 times the median and more. On a machine that is not its own a tenth to a third of all
-//   launches
-//         are slower than the median by 5 %, by turns more and less of them, and a few by 40 %: one more in a hundred
-//         of these shows where it does not in the tail.
+//   stall launches of more than 1.4 times the median. On shared cores many launches are slower than the median by
+//         5 %, by turns more and less of them, and few by 40 %: one more in a hundred of these shows where it does
+//         not in the tail.
 // A sample of a batch is a mean over its launches: of a second mode (one launch in five 1.1 times as long) it shows a
 // shift by 2 %, of a stall (one in a hundred 1.5 times as long) one by 0.5 %, and no tail. A coarse sample is a few
 // quanta of the clock. Both have a median and nothing else, and block_deltas() says so by NaN.

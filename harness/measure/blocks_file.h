@@ -11,8 +11,7 @@
 // line. A void block whose kernel failed or refused has processes of zeros. `deltas` (measure/block.h; "nan" where
 // there is none; fractions whatever the number of samples) follow from the rest: they are there for other readers, and
 // a line in which they do not follow is refused. A stall is "nan" in calibrations from before it was kept. `void` is
-// null or
-// {"why": "steal", "process": 2}: place in time of the process that it happened to, -1 for none of them alone.
+// null or {"why": "steal", "process": 2}: place in time of the process that it happened to, -1 for none of them alone.
 // `conditions`: what the machine did meanwhile, so that other rules can be tried on what was recorded. `nanoseconds`,
 // of each launch in the order taken, is there where samples of single launches were kept: changes of
 // their distribution can be replayed into such blocks.

@@ -11,7 +11,7 @@
 namespace assay {
 
 inline constexpr int kRecordSchemaMajor = 1;  // readers refuse a newer one
-inline constexpr int kRecordSchemaMinor = 10;
+inline constexpr int kRecordSchemaMinor = 11;
 
 // What one check found.
 enum class Outcome {

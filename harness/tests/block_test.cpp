@@ -222,6 +222,7 @@ TEST(BlocksFile, WhatIsNoBlockIsRefusedByFileLineAndKey) {
   EXPECT_THAT(refusal([](auto& json) { json["order"] = "AABB"; }), HasSubstr("order: 'AABB' is neither ABBA nor BAAB"));
   EXPECT_THAT(refusal([](auto& json) { json["processes"].erase(3); }), HasSubstr("processes: not an array of 4"));
   EXPECT_THAT(refusal([](auto& json) { json["processes"][1] = 3; }), HasSubstr("processes: not four of"));
+  EXPECT_THAT(refusal([](auto& json) { json["processes"][1].erase(5); }), HasSubstr("processes: not four of"));
   EXPECT_THAT(refusal([](auto& json) { json["processes"][1][1] = 0; }), HasSubstr("no duration"));
   EXPECT_THAT(refusal([](auto& json) { json["processes"][1][1] = "nan"; }), HasSubstr("no duration"));
   EXPECT_THAT(refusal([](auto& json) { json["processes"][1][0] = 0; }), HasSubstr("a process without samples"));

@@ -45,7 +45,8 @@ TEST_P(InWorld, KnownChangesAreFound) {
       const Changed seen = changed_cases(machine, gated, change, 20);
       called += seen.called;
       passed += seen.passed;
-      if (!gated[0].margins[2].blind || !gated[0].margins[3].blind) called_where_tails_see += seen.called;
+      const auto sees = [&](LatencyMetric metric) { return !gated[0].margins[static_cast<size_t>(metric)].blind; };
+      if (sees(LatencyMetric::tail) || sees(LatencyMetric::stall)) called_where_tails_see += seen.called;
     }
     std::cout << GetParam().name << ", seeds 101 to 104, " << known.name << ": called " << text_of(called)
               << ", passed " << text_of(passed);
