@@ -14,6 +14,8 @@ namespace assay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Of a case, from which on they tell how noisy it is.
+constexpr int64_t kTellingBlocks = 24;
 
 // Standard error of the estimate that the gate takes from `blocks` of them, by the bootstrap (Efron, "Bootstrap
 // methods: another look at the jackknife", 1979): wild blocks count as little here as there, and a case whose processes
@@ -40,7 +42,8 @@ using DeltasByCase = std::map<std::string, PerMetric<std::vector<double>>>;
 
 void calibrate_metric(const LatencyPolicy& policy, const DeltasByCase& cases, size_t metric, LatencyClass& into) {
   std::vector<Variance> variances;
-  double squares = 0, counted = 0;
+  std::vector<double*> unproven;
+  double squares = 0, counted = 0, largest = 0;
   for (const auto& [id, deltas] : cases) {
     std::vector<double> known;
     std::ranges::copy_if(deltas[metric], std::back_inserter(known), [](double delta) { return std::isfinite(delta); });
@@ -51,22 +54,27 @@ void calibrate_metric(const LatencyPolicy& policy, const DeltasByCase& cases, si
     variances.push_back(variance_of(known));
     const double error = error_of_estimate(known, policy.changes[metric].margin_blocks);
     into.cases[id][metric] = {variances.back(), error};
+    if (std::ssize(known) < kTellingBlocks) unproven.push_back(&into.cases[id][metric]->error);
     if (!std::isfinite(error)) continue;
     squares += error * error;
+    largest = std::max(largest, error);
     ++counted;
   }
   into.prior[metric] = fit_variance_prior(variances);
   into.error[metric] = counted > 0 ? std::sqrt(squares / counted) : kInfinity;
+  into.largest[metric] = largest;
+  for (double* error : unproven) *error = largest;
 }
 
-// `own`: the case's error, where it is known: a case may be noisier than its class is as a whole.
+// `own`: the case's error, where it is known, or else the largest of its class: a case may be noisier than its class is
+// as a whole.
 Margin margin_of(const LatencyPolicy& policy, const LatencyClass& of, LatencyMetric metric, bool is_measured,
                  double own) {
   const auto i = static_cast<size_t>(metric);
   Margin here{.gates = metric == LatencyMetric::p50 || is_measured,
               .least = delta_of(metric, policy.changes[i].least),
               .margin = delta_of(metric, policy.changes[i].margin)};
-  const double noise = policy.margin_errors * std::max(of.error[i], std::isfinite(own) ? own : 0);
+  const double noise = policy.margin_errors * std::max(of.error[i], own);
   if (of.blocks == 0 || (here.gates && !std::isfinite(noise))) {
     here.blind = true;
     here.note = "not calibrated with enough blocks: what cannot be seen here is not known";
@@ -112,7 +120,7 @@ GatedCase gated_case(const LatencyPolicy& policy, const LatencyClass& of, const 
     const bool is_known = own != of.cases.end();
     const bool is_measured = is_known ? own->second[i].has_value() : of.prior[i].freedom > 0;
     const LatencyClass::Noise noise = is_known ? own->second[i].value_or(LatencyClass::Noise{}) : LatencyClass::Noise{};
-    gated.margins[i] = margin_of(policy, of, metric, is_measured, noise.error);
+    gated.margins[i] = margin_of(policy, of, metric, is_measured, is_known ? noise.error : of.largest[i]);
     gated.margins[i].unproven = gated.margins[i].gates && !is_known && metric != LatencyMetric::p50;
     gated.priors[i] = combine(gated.priors[i], noise.variance, policy.prior_freedom);
   }

@@ -21,6 +21,7 @@ struct LatencyClass {
   int64_t blocks = 0;           // of single cases; 0: nobody has calibrated it
   PerMetric<Variance> prior{};  // of the delta of one block, over its cases
   PerMetric<double> error{};    // standard error of an estimate from the metric's margin_blocks; infinite: not known
+  PerMetric<double> largest{};  // of its cases' errors: what is known of a case that has none of its own
   // Each case's own, likewise; none where more of its blocks lack that metric than may be void.
   struct Noise {
     Variance variance;
@@ -30,13 +31,16 @@ struct LatencyClass {
 };
 
 // By class. Void blocks are left out. A class's cases should have blocks from many processes each, not only be many: 24
-// of a case show how often the machine is disturbed, five are the least from which an error follows.
+// of a case show how often the machine is disturbed, five are the least from which an error follows. A case with fewer
+// than 24 is taken to be as noisy as the noisiest of its class.
 std::map<std::string, LatencyClass> calibrate(const LatencyPolicy& policy, std::span<const RecordedBlock> blocks);
 
 struct Margin {
   bool gates = false;
-  double least = 0;   // the policy's, as a delta
-  double margin = 0;  // likewise, or more where class or case is noisier than that: then it is blind to the policy's
+  double least = 0;  // the policy's, as a delta
+  // Likewise, or more where class or case is noisier than that: then it is blind to the policy's. A case with
+  // too little of a calibration may be as noisy as the noisiest of its class.
+  double margin = 0;
   bool blind = false;
   bool unproven = false;  // no calibration shows that the samples of this case have the metric
   std::string note;       // why it does not gate, or to what it is blind; empty otherwise

@@ -265,7 +265,11 @@ std::vector<ReplayedClass> replay(const LatencyPolicy& policy, std::span<const R
     }
     for (const HeldOut* c : held_out) of.held_out += std::ssize(c->blocks);
     of.calibrating = std::ssize(recorded) - of.held_out;
-    if (classes.contains(name)) of.margins = gated_case(policy, classes.at(name), "").margins;
+    if (classes.contains(name)) {
+      LatencyClass whole = classes.at(name);
+      whole.largest = whole.error;
+      of.margins = gated_case(policy, whole, "").margins;
+    }
     if (name != kAllClasses) of.bias = order_bias(policy, recorded);
     ReplayedGates gates(policy, classes, held_out, options.cases, options.seed);
     count_unchanged(gates, options.gates, of);

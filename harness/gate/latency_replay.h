@@ -71,7 +71,7 @@ struct ReplayedClass {
   std::string name;  // "(all)": gates of the cases of every class
   size_t cases = 0;
   int64_t calibrating = 0, held_out = 0, voids = 0;  // blocks of single cases; void ones are in neither
-  PerMetric<Margin> margins{};                       // of a case that is not in the calibration
+  PerMetric<Margin> margins{};                       // of a case as noisy as the class is as a whole
   Rate regress, inconclusive, invalid;               // of unchanged gates, by exit code
   double blocks_a_case = 0;                          // that such a gate measures
   struct Power {

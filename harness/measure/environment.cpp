@@ -125,6 +125,60 @@ std::optional<int64_t> pressure(const fs::path& root, const char* resource) {
   return std::nullopt;
 }
 
+// The CPUs of a list such as "0-1,8"; none where it is not one.
+std::set<int64_t> cpus_of(std::string_view list) {
+  std::set<int64_t> cpus;
+  while (!list.empty()) {
+    const std::string_view range = list.substr(0, list.find(','));
+    const std::optional<int64_t> first = integer_of(range.substr(0, range.find('-')));
+    const std::optional<int64_t> last = integer_of(range.substr(range.find('-') + 1));  // the same without a dash
+    if (!first || !last || *last - *first > (1 << 16)) return {};
+    for (int64_t cpu = *first; cpu <= *last; ++cpu) cpus.insert(cpu);
+    list.remove_prefix(std::min(range.size() + 1, list.size()));
+  }
+  return cpus;
+}
+
+struct Ticks {
+  int64_t all = 0, idle = 0, stolen = 0;
+};
+
+// A line of /proc/stat: cpu[N] user nice system idle iowait irq softirq steal guest guest_nice; guest time is in user
+// time already (Linux, filesystems/proc).
+std::optional<Ticks> ticks_in(const std::vector<std::string_view>& line) {
+  if (line.size() < 9) return std::nullopt;
+  Ticks ticks;
+  for (size_t i = 1; i <= 8; ++i) {
+    const std::optional<int64_t> value = integer_of(line[i]);
+    if (!value) return std::nullopt;
+    ticks.all += *value;
+    if (i == 4 || i == 5) ticks.idle += *value;
+    if (i == 8) ticks.stolen = *value;
+  }
+  return ticks;
+}
+
+// Of the CPUs that this process may use, or of all where that is not known.
+std::optional<Ticks> ticks_of(const fs::path& root) {
+  const std::set<int64_t> mine = cpus_of(value_of(content_of(root / "proc/self/status"), "Cpus_allowed_list", ':'));
+  const std::string stat = content_of(root / "proc/stat");
+  std::optional<Ticks> of_all, of_mine;
+  for (std::string_view rest = stat; rest.starts_with("cpu");) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::vector<std::string_view> line = words_of(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::optional<Ticks> ticks = ticks_in(line);
+    if (line[0] == "cpu") {
+      of_all = ticks;
+    } else if (const auto cpu = integer_of(line[0].substr(3)); cpu && mine.contains(*cpu)) {
+      if (!ticks) return of_all;
+      const Ticks sum = of_mine.value_or(Ticks{});
+      of_mine = Ticks{sum.all + ticks->all, sum.idle + ticks->idle, sum.stolen + ticks->stolen};
+    }
+  }
+  return of_mine ? of_mine : of_all;
+}
+
 std::string text_of(std::optional<int64_t> value) { return value ? std::to_string(*value) : kUnknown; }
 
 std::optional<int64_t> difference(std::optional<int64_t> before, std::optional<int64_t> after) {
@@ -180,22 +234,10 @@ Facts environment_facts(const fs::path& root) {
 
 Telemetry read_telemetry(const fs::path& root) {
   Telemetry t;
-  // cpu user nice system idle iowait irq softirq steal guest guest_nice; guest time is in user time already.
-  const std::string stat = content_of(root / "proc/stat");
-  const std::vector<std::string_view> ticks = words_of(std::string_view(stat).substr(0, stat.find('\n')));
-  if (ticks.size() >= 9 && ticks[0] == "cpu") {
-    int64_t total = 0;
-    bool readable = true;
-    for (size_t i = 1; i <= 8; ++i) {
-      const std::optional<int64_t> value = integer_of(ticks[i]);
-      readable = readable && value.has_value();
-      total += value.value_or(0);
-    }
-    if (readable) {
-      t.cpu_ticks = total;
-      t.idle_ticks = integer_of(ticks[4]).value_or(0) + integer_of(ticks[5]).value_or(0);
-      t.steal_ticks = integer_of(ticks[8]);
-    }
+  if (const std::optional<Ticks> ticks = ticks_of(root)) {
+    t.cpu_ticks = ticks->all;
+    t.idle_ticks = ticks->idle;
+    t.steal_ticks = ticks->stolen;
   }
   t.pressure_cpu_us = pressure(root, "cpu");
   t.pressure_memory_us = pressure(root, "memory");

@@ -21,7 +21,7 @@ bool is_instruction_set(std::string_view name);
 
 // Counters since boot or since this process started; nullopt where not readable.
 struct Telemetry {
-  std::optional<int64_t> cpu_ticks, idle_ticks, steal_ticks;        // of all CPUs: /proc/stat
+  std::optional<int64_t> cpu_ticks, idle_ticks, steal_ticks;        // of the CPUs it may use: /proc/stat
   std::optional<int64_t> own_cpu_us;                                // that this process has used
   std::optional<int64_t> pressure_cpu_us;                           // some task waited for a CPU: /proc/pressure/cpu
   std::optional<int64_t> pressure_memory_us;                        //   ... for memory

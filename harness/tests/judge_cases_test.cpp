@@ -11,6 +11,7 @@
 namespace assay {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -140,15 +141,20 @@ TEST(JudgedCases, ScreensCasesOneByOne) {
   EXPECT_EQ(right[2].unverified, "");
 
   const std::vector<Screened> wrong =
-      screened("product_flipped_early", {small, "gemm:m=5,n=7,k=9,dtype=f32,fill=integers"});
+      screened("product_flipped_early", {small, "gemm:m=5,n=7,k=9,dtype=f32,fill=integers", small});
   EXPECT_EQ(wrong[0].verdict, Verdict::wrong);
   EXPECT_THAT(wrong[0].reason, HasSubstr("accuracy: c[1000] got "));
+  EXPECT_THAT(wrong[0].reason, Not(HasSubstr("before")));
   EXPECT_EQ(wrong[1].verdict, Verdict::pass) << wrong[1].reason;  // too small to have that element
+  EXPECT_EQ(wrong[2].verdict, Verdict::wrong);
+  EXPECT_THAT(wrong[2].reason, EndsWith(", in a process that answered " + small + " wrongly before"));
 
-  const std::vector<Screened> traps = screened("product_traps", {"gemm:m=3,n=5,k=2000,dtype=f32,fill=sparse", small});
+  const std::vector<Screened> traps = screened("product_traps", {"gemm:m=3,n=5,k=2000,dtype=f32,fill=sparse", small,
+                                                                 "gemm:m=3,n=5,k=2000,dtype=f32,fill=sparse"});
   EXPECT_EQ(traps[0].verdict, Verdict::crashed);
   EXPECT_THAT(traps[0].reason, HasSubstr("launch: the worker"));
   EXPECT_EQ(traps[1].verdict, Verdict::pass) << traps[1].reason;
+  EXPECT_EQ(traps[2].reason, traps[0].reason) << "a process of its own";
 }
 
 TEST(JudgedCases, AnAnswerToThePreviousInputsIsToldAsOne) {

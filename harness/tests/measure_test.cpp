@@ -371,6 +371,30 @@ TEST(Environment, TelemetryOfAFakeMachine) {
   EXPECT_FALSE(reading("cpu 1 2 x 4 5 6 7 8\n", 0, 0).cpu_ticks.has_value());
 }
 
+// What others do on processors that this process may not use neither helps nor hinders it.
+TEST(Environment, TicksAreOfTheProcessorsThatThisProcessMayUse) {
+  Scratch scratch;
+  const std::string all = "cpu  111 0 0 222 0 0 0 33 0 0\n";
+  const std::string each =
+      "cpu0 1 0 0 2 0 0 0 3 0 0\ncpu1 10 0 0 20 0 0 0 30 0 0\ncpu12 100 0 0 200 0 0 0 0 0 0\nintr 1 2\n";
+  const auto reading = [&](const std::string& stat, const std::string& allowed) {
+    write_text(scratch.path / "proc/stat", stat);
+    write_text(scratch.path / "proc/self/status", "Name:\tx\nCpus_allowed_list:\t" + allowed + "\n");
+    const Telemetry t = read_telemetry(scratch.path);
+    return std::vector{t.cpu_ticks.value_or(-1), t.idle_ticks.value_or(-1), t.steal_ticks.value_or(-1)};
+  };
+  EXPECT_EQ(reading(all + each, "1,12"), (std::vector<int64_t>{360, 220, 30}));
+  EXPECT_EQ(reading(all + each, "1-12"), (std::vector<int64_t>{360, 220, 30}));
+  EXPECT_EQ(reading(all + each, "0"), (std::vector<int64_t>{6, 2, 3}));
+  const std::vector<int64_t> of_all{366, 222, 33};
+  EXPECT_EQ(reading(all + each, "0-4095"), of_all) << "those that are there";
+  for (const char* unreadable : {"", "x", "1-", "1,,x", "-1", "0-99999999", "7"}) {
+    EXPECT_EQ(reading(all + each, unreadable), of_all) << unreadable;
+  }
+  EXPECT_EQ(reading(all + "cpu0 1 2\n", "0"), of_all);
+  EXPECT_EQ(reading("cpu", "0"), (std::vector<int64_t>{-1, -1, -1}));
+}
+
 TEST(Environment, ThisMachineHasAModelAndCores) {
   const Facts facts = environment_facts();
   EXPECT_NE(facts.at("os.kernel"), "unknown");
