@@ -95,6 +95,10 @@ CaseDraw::CaseDraw(const Op& op, const std::vector<Case>& listed, const DrawLimi
   for (const auto& [field, texts] : values) listed_[field].assign(texts.begin(), texts.end());
 }
 
+bool is_attribute(const FieldSpec& field) { return !is_length(field) && !left_alone(field) && field.name != "seed"; }
+
+std::string CaseDraw::attribute(Draw& draw, const FieldSpec& field) const { return draw_attribute(draw, field, false); }
+
 std::string CaseDraw::draw_attribute(Draw& draw, const FieldSpec& field, bool aligned) const {
   if (field.name == "seed") return print_number(1 + static_cast<int64_t>(draw.below(uint64_t{1} << 31)));
   if (field.kind == FieldKind::integer) return draw_integer(draw, field.least, aligned);

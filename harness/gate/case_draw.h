@@ -38,6 +38,7 @@ inline constexpr int64_t kLargerBy = 16;  // one draw in 16 may cost so many tim
 int64_t draw_length(Draw& draw, int64_t least, int64_t most);
 
 bool is_length(const FieldSpec& field);
+bool is_attribute(const FieldSpec& field);
 bool is_prime(int64_t n);
 
 // Fields that a draw has to leave at a value.
@@ -57,6 +58,9 @@ class CaseDraw {
 
   // `c` with one field changed: a length by one, or drawn again; an attribute drawn again.
   std::optional<Case> changed(Draw& draw, const Case& c, const FixedFields& fixed = {}) const;
+
+  // A value of an attribute, as the above draw it where it does not stay at its default.
+  std::string attribute(Draw& draw, const FieldSpec& field) const;
 
  private:
   struct Shape;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <set>
 
 #include "core/draw.h"
 #include "core/error.h"
@@ -54,21 +53,23 @@ int64_t elements_of(const Op& op, const Case& c) {
 }
 
 // Cases of few outputs near some that fail: lengths drawn anew or left as they are, those that are summed over also
-// longer, as far as a case takes no more work and memory than the first, or little; another seed, and half of the time
-// another of the op's fills.
+// longer, as far as a case takes no more work and memory than the first, or little; another seed, at times another fill
+// and at times one attribute that is not as it was: a path may be for transposed or padded operands too.
 class FewOutputs {
  public:
-  FewOutputs(const Op& op, std::vector<Case> failing) : op_(op), failing_(std::move(failing)) {
+  FewOutputs(const Op& op, std::vector<Case> failing)
+      : op_(op), failing_(std::move(failing)), attribute_values_(op, op.cases(Tier::ci)) {
     for (const FieldSpec& field : op.all_fields()) {
-      if (is_length(field)) lengths_.push_back(field);
+      if (is_length(field)) {
+        lengths_.push_back(field);
+      } else if (field.name == "fill") {
+        fill_ = field;
+      } else if (is_attribute(field) && field.name != "dtype") {
+        attributes_.push_back(field);
+      }
     }
-    most_elements_ = std::max(elements_of(op, failing_.front()), int64_t{1} << 16);
+    most_elements_ = std::max(elements_of(op, failing_.front()), int64_t{1} << 20);
     most_work_ = std::max(work_of(failing_.front()), 0x1p20);
-    std::set<std::string> fills;
-    for (const Case& c : op.cases(Tier::ci)) {
-      if (!is_sweep(op.tensors(c))) fills.insert(c.word("fill"));
-    }
-    fills_.assign(fills.begin(), fills.end());
   }
 
   // Of some the one that shows most outputs, with a seed or with as many as it is judged with, for a fault that is in
@@ -120,7 +121,11 @@ class FewOutputs {
     }
     if (work > most_work_) return std::nullopt;
     changes.emplace_back("seed", print_number(1 + static_cast<int64_t>(draw_.below(uint64_t{1} << 20))));
-    if (draw_.one_in(4)) changes.emplace_back("fill", draw_.one_of(fills_));
+    if (draw_.one_in(4)) changes.emplace_back(fill_.name, attribute_values_.attribute(draw_, fill_));
+    if (draw_.one_in(4)) {
+      const FieldSpec& field = draw_.one_of(attributes_);
+      changes.emplace_back(field.name, attribute_values_.attribute(draw_, field));
+    }
     try {
       Case c = near.with(changes);
       op_.require(c);
@@ -133,8 +138,9 @@ class FewOutputs {
 
   const Op& op_;
   std::vector<Case> failing_;
-  std::vector<FieldSpec> lengths_;
-  std::vector<std::string> fills_;
+  CaseDraw attribute_values_;
+  std::vector<FieldSpec> lengths_, attributes_;
+  FieldSpec fill_;
   int64_t most_elements_;
   double most_work_;
   Draw draw_{kShrinkSeed};

@@ -191,6 +191,26 @@ TEST(Shrink, DrawsLongerSumsForAPathThatNeedsMuchWork) {
   EXPECT_GT(end.smallest.integer("k"), 64);
 }
 
+// On two threads a product is cut in n; tiles of 16 columns, and much work, which takes half a million inputs.
+TEST(Shrink, DrawsSumsOfHalfAMillionInputs) {
+  const auto second_tile = [](const Case& c) {
+    return c.integer("n") > 16 && c.integer("m") * c.integer("n") * c.integer("k") >= 1 << 19;
+  };
+  const Shrunk end = shrunk("gemm_int8:m=32,n=1040,k=21", second_tile);
+  EXPECT_LE(outputs_of(end), kFewOutputs) << end.smallest.id();
+}
+
+// Rows as long as a tile is wide, or of padding as of elements.
+TEST(Shrink, DrawsOtherAttributesForAPathThatHasOthersToo) {
+  const auto behind_a_tile = [](const Case& c) { return c.integer("n") + c.integer("pad_b") >= 100; };
+  const Shrunk padded = shrunk("gemm:m=3,n=160,k=5,pad_b=8,dtype=f32", behind_a_tile);
+  EXPECT_LE(outputs_of(padded), kFewOutputs) << padded.smallest.id();
+  const auto wide_unless_transposed = [](const Case& c) { return c.integer("n") >= (c.word("tb") == "t" ? 40 : 100); };
+  const Shrunk transposed = shrunk("gemm:m=3,n=160,k=5,dtype=f32", wide_unless_transposed);
+  EXPECT_EQ(outputs_of(transposed), 40) << transposed.smallest.id();
+  EXPECT_EQ(transposed.smallest.word("tb"), "t");
+}
+
 TEST(Shrink, DrawsNothingWhereFewOutputsAreLeft) {
   EXPECT_EQ(shrunk("softmax:rows=50,cols=777,dtype=f32", [](const Case& c) { return c.integer("cols") >= 64; }).drawn,
             0);
