@@ -42,7 +42,7 @@ using DeltasByCase = std::map<std::string, PerMetric<std::vector<double>>>;
 
 void calibrate_metric(const LatencyPolicy& policy, const DeltasByCase& cases, size_t metric, LatencyClass& into) {
   std::vector<Variance> variances;
-  std::vector<double*> unproven;
+  std::vector<double*> barely_known;
   double squares = 0, counted = 0, largest = 0;
   for (const auto& [id, deltas] : cases) {
     std::vector<double> known;
@@ -54,7 +54,7 @@ void calibrate_metric(const LatencyPolicy& policy, const DeltasByCase& cases, si
     variances.push_back(variance_of(known));
     const double error = error_of_estimate(known, policy.changes[metric].margin_blocks);
     into.cases[id][metric] = {variances.back(), error};
-    if (std::ssize(known) < kTellingBlocks) unproven.push_back(&into.cases[id][metric]->error);
+    if (std::ssize(known) < kTellingBlocks) barely_known.push_back(&into.cases[id][metric]->error);
     if (!std::isfinite(error)) continue;
     squares += error * error;
     largest = std::max(largest, error);
@@ -63,7 +63,7 @@ void calibrate_metric(const LatencyPolicy& policy, const DeltasByCase& cases, si
   into.prior[metric] = fit_variance_prior(variances);
   into.error[metric] = counted > 0 ? std::sqrt(squares / counted) : kInfinity;
   into.largest[metric] = largest;
-  for (double* error : unproven) *error = largest;
+  for (double* error : barely_known) *error = largest;
 }
 
 // `own`: the case's error, where it is known, or else the largest of its class: a case may be noisier than its class is
@@ -119,8 +119,9 @@ GatedCase gated_case(const LatencyPolicy& policy, const LatencyClass& of, const 
     const auto i = static_cast<size_t>(metric);
     const bool is_known = own != of.cases.end();
     const bool is_measured = is_known ? own->second[i].has_value() : of.prior[i].freedom > 0;
-    const LatencyClass::Noise noise = is_known ? own->second[i].value_or(LatencyClass::Noise{}) : LatencyClass::Noise{};
-    gated.margins[i] = margin_of(policy, of, metric, is_measured, is_known ? noise.error : of.largest[i]);
+    const LatencyClass::Noise unknown{.error = of.largest[i]};
+    const LatencyClass::Noise noise = is_known ? own->second[i].value_or(unknown) : unknown;
+    gated.margins[i] = margin_of(policy, of, metric, is_measured, noise.error);
     gated.margins[i].unproven = gated.margins[i].gates && !is_known && metric != LatencyMetric::p50;
     gated.priors[i] = combine(gated.priors[i], noise.variance, policy.prior_freedom);
   }

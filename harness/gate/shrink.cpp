@@ -46,9 +46,10 @@ constexpr double kFieldsShare = 0.4, kDrawsShare = 0.85;
 
 bool is_axis(const FieldSpec& field) { return field.kind == FieldKind::integer && !field.fallback; }
 
+// With their padding, which takes as much memory.
 int64_t elements_of(const Op& op, const Case& c) {
   int64_t elements = 0;
-  for (const TensorSpec& tensor : op.tensors(c)) elements += tensor.elements();
+  for (const TensorSpec& tensor : op.tensors(c)) elements += tensor.span_elements();
   return elements;
 }
 

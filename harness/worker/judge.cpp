@@ -199,22 +199,15 @@ class Judge {
     json all = json::array();
     for (const json& id : message.at("cases")) {
       const Case c = ops_.parse_case(id.get<std::string>());
-      const pid_t asked = first_.pid();
       Screened screened;
       try {
         const Court court{&settings_, &first_, &second_, &timing_, &memory(), &laboratory(op, c)};
-        screened = assay::screen(court, info, op, c);
+        screened = screener_.screen(court, info, op, c);
       } catch (const std::exception& e) {  // costs this case alone
         screened = {.verdict = Verdict::error, .reason = e.what()};
       }
       const bool passed = screened.verdict == Verdict::pass;
-      if (!passed) {
-        if (asked != -1 && asked == wrong_in_.process) {
-          screened.reason += ", in a process that answered " + wrong_in_.case_id + " wrongly before";
-        }
-        wrong_in_ = {first_.pid(), id};
-        screened.record.late_libraries = late_libraries();  // which takes as long as a small case
-      }
+      if (!passed) screened.record.late_libraries = late_libraries();  // which takes as long as a small case
       all.push_back({{"refused", screened.refused},
                      {"unverified", screened.unverified},
                      {"verdict", word_of(screened.verdict)},
@@ -461,10 +454,7 @@ class Judge {
   JudgeSettings settings_;
   const OpRegistry& ops_;
   Subject first_, second_, timing_;
-  struct {
-    pid_t process = -1;
-    std::string case_id;
-  } wrong_in_;  // the last case that was screened and did not pass, and the process it ran in
+  Screener screener_;
   std::unique_ptr<Memory> memory_;
   OracleCache oracles_;
   std::unique_ptr<Laboratory> laboratory_;

@@ -55,10 +55,16 @@ class Screening : public Steps {
 
 }  // namespace
 
-Screened screen(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c) {
+Screened Screener::screen(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c) {
+  const pid_t process = court.first->pid();
   Screening once(court, kernel, op, c);
   Screened screened = once.run();
-  return once.killed_from_outside() ? Screening(court, kernel, op, c).run() : screened;
+  if (once.killed_from_outside()) screened = Screening(court, kernel, op, c).run();
+  if (screened.verdict == Verdict::pass) return screened;
+  if (process != -1 && process == process_) screened.reason += ", in a process in which " + failed_ + " had failed";
+  process_ = court.first->pid();
+  failed_ = c.id();
+  return screened;
 }
 
 }  // namespace assay

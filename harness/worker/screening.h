@@ -3,11 +3,23 @@
 // inputs and accuracy; an output left unwritten is no integer, or not the right one.
 #pragma once
 
+#include <sys/types.h>
+
+#include <string>
+
 #include "worker/examination.h"
 
 namespace assay {
 
-// Whatever the kernel does is in the answer; only errors of the harness throw.
-Screened screen(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c);
+class Screener {
+ public:
+  // Whatever the kernel does is in the answer; only errors of the harness throw. A wrong answer does not end the
+  // worker's process, which takes a GPU long: what fails in it later says which case had failed there.
+  Screened screen(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c);
+
+ private:
+  pid_t process_ = -1;  // in which the last case that failed was launched; -1: it has ended
+  std::string failed_;  // that case
+};
 
 }  // namespace assay
