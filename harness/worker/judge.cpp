@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <limits>
 #include <map>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "worker/examination.h"
 #include "worker/laboratory.h"
 #include "worker/loaded_libraries.h"
+#include "worker/process.h"
 #include "worker/sanitized.h"
 #include "worker/screening.h"
 #include "worker/steps.h"
@@ -418,16 +418,7 @@ class Judge {
   }
 
   // Processor time of this process and of the one that times; those that it has lost are not counted.
-  json spent() const {
-    double us = 0;
-    clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
-    for (const pid_t pid : {::getpid(), timing_.pid()}) {
-      timespec used{};
-      if (pid < 0 || ::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) continue;
-      us += static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) / 1e3;
-    }
-    return {{"us", us}};
-  }
+  json spent() const { return {{"us", processor_us(::getpid()) + processor_us(timing_.pid())}}; }
 
   // A module may load what it computes with at its first launch: bits are of that as well.
   std::vector<std::string> late_libraries() {

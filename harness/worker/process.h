@@ -101,6 +101,9 @@ void end_stray_process(pid_t pid);
 void end_children(const std::function<bool(pid_t)>& is_spared = [](pid_t) { return false; });
 std::vector<pid_t> own_children();
 
+// Processor time that a process has used, in microseconds; 0 of one that is not there, such as -1.
+double processor_us(pid_t pid);
+
 // Of a child of this process: it has begun nothing of its own yet, or has ended and waits for whoever started it.
 bool is_before_or_after_its_work(pid_t pid);
 // What a process was given when it began as an environment variable or as an argument NAME=VALUE, which of a process
