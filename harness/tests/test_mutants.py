@@ -102,10 +102,24 @@ def test_a_sample_is_a_part_and_the_parts_are_the_whole():
 )
 def test_what_is_left_out_has_its_count_and_its_reason(asked, reasons):
     given = argparse.Namespace(**({"names": [], "target": None, "sample": None} | asked))
-    faults, left_out = build.chosen(FAULTS, given)
+    faults, left_out = build.chosen(FAULTS, given, {"avx512vl"})
     on_cpu = sum(fault.target == "cpu" for fault in faults)
     *of_faults, of_sets = left_out
     assert re.match(f"{on_cpu} cpu faults compiled for HWY_SSE4 and HWY_AVX[23]: ", of_sets)
     for line, reason in zip(of_faults, reasons, strict=True):
         assert reason in line
     assert len(faults) + sum(int(line.split()[0]) for line in of_faults) == len(FAULTS)
+
+
+def test_a_fault_that_this_processor_does_not_show_is_left_out_with_the_flag_it_lacks():
+    given = argparse.Namespace(names=[], target="cpu", sample=None)
+    everywhere, _ = build.chosen(FAULTS, given, {"avx512vl"})
+    faults, left_out = build.chosen(FAULTS, given, {"avx2"})
+    assert [fault.name for fault in everywhere if fault not in faults] == ["gemm_openblas_alpha_zero_multiplies"]
+    assert "1 cpu faults: no faults on a processor without avx512vl" in left_out
+
+
+def test_a_processor_that_says_no_flags_is_one_line(tmp_path):
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nFeatures\t: fp asimd\n")
+    with pytest.raises(build.Problem, match="cpuinfo: no line of flags"):
+        build.processor_flags(tmp_path / "cpuinfo")

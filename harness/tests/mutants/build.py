@@ -45,6 +45,7 @@ class Fault:
     what: str  # one line
     text: str  # the patch
     survives: str = ""  # why no case of the ci tier sees it; empty: one should
+    needs: str = ""  # the flag, of /proc/cpuinfo, of the processors on which the answer differs at all; empty: on all
 
     @property
     def precision(self) -> bool:
@@ -70,7 +71,7 @@ def read_fault(path: Path) -> Fault:
         if not line.startswith("#"):
             break
         named = re.fullmatch(r"# (\w+): (.+)", line)
-        if named and named[1] in (*FIELDS, "survives"):
+        if named and named[1] in (*FIELDS, "survives", "needs"):
             fields[named[1]] = named[2]
         else:
             what.append(line.removeprefix("#").strip())
@@ -98,10 +99,16 @@ def sampled(faults: list[Fault], sample: str) -> list[Fault]:
     return sorted(ordered[part - 1 :: parts], key=lambda fault: fault.name)
 
 
+def processor_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> set[str]:
+    flags = re.search(r"^flags\s*:(.*)$", cpuinfo.read_text(), re.MULTILINE)
+    if not flags:
+        raise Problem(f"{cpuinfo}: no line of flags: it is of no x86-64 processor")
+    return set(flags[1].split())
+
+
 def instruction_sets_left_out() -> list[str]:
     """Highway's names of all but this machine's best: kernels/common/targets.h."""
-    has_avx512 = re.search(r"^flags.*\bavx512vl\b", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return ["HWY_SSE4", "HWY_AVX2" if has_avx512 else "HWY_AVX3"]
+    return ["HWY_SSE4", "HWY_AVX2" if "avx512vl" in processor_flags() else "HWY_AVX3"]
 
 
 class Builder:
@@ -183,8 +190,9 @@ def manifest(faults: list[Fault]) -> list[dict]:
     return [{field: getattr(fault, field) for field in fields} for fault in faults]
 
 
-def chosen(faults: list[Fault], given: argparse.Namespace) -> tuple[list[Fault], list[str]]:
-    """Those asked for, and for what is left out a line each: how much it is and why."""
+def chosen(faults: list[Fault], given: argparse.Namespace, flags: set[str]) -> tuple[list[Fault], list[str]]:
+    """Those asked for that are faults on a processor of these flags, and for what is left out a line each: how much it
+    is and why."""
     left_out = []
 
     def keep(kept: list[Fault], why: str) -> list[Fault]:
@@ -200,6 +208,8 @@ def chosen(faults: list[Fault], given: argparse.Namespace) -> tuple[list[Fault],
         faults = keep([fault for fault in faults if fault.target == given.target], f"--target {given.target}")
     if given.sample:
         faults = keep(sampled(faults, given.sample), f"not of this part, --sample {given.sample}")
+    for flag in sorted({fault.needs for fault in faults} - flags - {""}):
+        faults = keep([fault for fault in faults if fault.needs != flag], f"no faults on a processor without {flag}")
     on_cpu = sum(fault.target == "cpu" for fault in faults)
     if on_cpu:
         sets = " and ".join(instruction_sets_left_out())
@@ -220,7 +230,7 @@ def main(arguments: list[str]) -> int:
     unknown = set(given.names) - {fault.name for fault in faults}
     if unknown:
         raise Problem(f"there is no fault {', '.join(sorted(unknown))}")
-    faults, left_out = chosen(faults, given)
+    faults, left_out = chosen(faults, given, processor_flags())
     out = (given.out or given.build / "mutants").resolve()
     out.mkdir(parents=True, exist_ok=True)
     builder = Builder(given.build.resolve(), out)
