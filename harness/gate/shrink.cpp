@@ -54,8 +54,9 @@ int64_t elements_of(const Op& op, const Case& c) {
 }
 
 // Cases of few outputs near some that fail: lengths drawn anew or left as they are, those that are summed over also
-// longer, as far as a case takes no more work and memory than the first, or little; another seed, at times another fill
-// and at times one attribute that is not as it was: a path may be for transposed or padded operands too.
+// longer, as far as a case takes no more work and memory than the first, or little, and at times one that makes it take
+// nearly as much; another seed, at times another fill and other attributes: a path may be for transposed or padded
+// operands too.
 class FewOutputs {
  public:
   FewOutputs(const Op& op, std::vector<Case> failing)
@@ -120,12 +121,20 @@ class FewOutputs {
       work *= static_cast<double>(std::max<int64_t>(length, 1));
       changes.emplace_back(field.name, print_number(length));
     }
+    if (draw_.one_in(4)) {
+      auto& [name, length] = changes[draw_.below(lengths_.size())];
+      const double others = work / std::max(std::stod(length), 1.0), share = 1 - 0x1p-6 * double(draw_.below(32));
+      const double rest = std::clamp(most_work_ * share / others, 1.0, static_cast<double>(most_elements_));
+      length = print_number(static_cast<int64_t>(rest));
+      work = others * rest;
+    }
     if (work > most_work_) return std::nullopt;
     changes.emplace_back("seed", print_number(1 + static_cast<int64_t>(draw_.below(uint64_t{1} << 20))));
     if (draw_.one_in(4)) changes.emplace_back(fill_.name, attribute_values_.attribute(draw_, fill_));
-    if (draw_.one_in(4)) {
-      const FieldSpec& field = draw_.one_of(attributes_);
-      changes.emplace_back(field.name, attribute_values_.attribute(draw_, field));
+    if (draw_.one_in(2)) {
+      for (const FieldSpec& field : attributes_) {
+        if (draw_.one_in(4)) changes.emplace_back(field.name, attribute_values_.attribute(draw_, field));
+      }
     }
     try {
       Case c = near.with(changes);

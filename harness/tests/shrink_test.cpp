@@ -211,6 +211,17 @@ TEST(Shrink, DrawsOtherAttributesForAPathThatHasOthersToo) {
   EXPECT_EQ(transposed.smallest.word("tb"), "t");
 }
 
+// As gemm/simd cuts a matrix into two tiles: behind 1024 columns; of a transposed B behind 16 already, where there is
+// work for two threads.
+TEST(Shrink, DrawsAnAttributeAndMuchWorkForAPathThatTakesBoth) {
+  const auto work = [](const Case& c) { return c.real("m") * c.real("n") * c.real("k") * c.real("batch"); };
+  const auto has_two_tiles = [&](const Case& c) {
+    return c.integer("n") > (c.word("tb") == "t" && work(c) >= 0x1p19 ? 16 : 1024);
+  };
+  const Shrunk end = shrunk("gemm:m=33,n=1100,k=17,dtype=f32", has_two_tiles);
+  EXPECT_LE(outputs_of(end), kFewOutputs) << end.smallest.id();
+}
+
 TEST(Shrink, DrawsNothingWhereFewOutputsAreLeft) {
   EXPECT_EQ(shrunk("softmax:rows=50,cols=777,dtype=f32", [](const Case& c) { return c.integer("cols") >= 64; }).drawn,
             0);

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "mutants"))
 import shrink
-from build import Problem
+from build import Problem, read_faults, sampled
 
 SMALL = {
     "output_elements": 1,
@@ -33,10 +33,23 @@ def folder_of(tmp_path, answers):
     )
     os.chmod(program, 0o755)
     (tmp_path / "mutants").mkdir()
-    faults = [{"name": name, "module": "whole", "witness": "a/b:m=9", "target": "cpu"} for name in answers]
+    faults = [
+        {"name": name, "module": "whole", "witness": "a/b:m=9", "target": "cpu"}
+        for name in answers
+        if name != "elsewhere"
+    ]
     faults.append({"name": "elsewhere", "module": "whole", "witness": "a/c:m=9", "target": "cuda"})
     (tmp_path / "mutants" / "faults.json").write_text(json.dumps({"whole": True, "faults": faults}))
     return ["--build", str(tmp_path)]
+
+
+def test_those_of_the_other_target_are_asked_on_its_device(tmp_path, capsys):
+    build = folder_of(tmp_path, {"here": SMALL | {"bundle": ""}, "elsewhere": SMALL | {"bundle": ""}})
+    assert shrink.main([*build, "--target", "cuda", "--jobs", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "elsewhere\t1 elements" in said
+    assert "here\t1 elements" not in said.replace("elsewhere", "")
+    assert "at most 64 output elements: 1 of 1 " in said
 
 
 def test_small_and_quick_ones_are_counted_and_ninety_percent_are_enough(tmp_path, capsys):
@@ -55,6 +68,15 @@ def test_fewer_are_exit_1(tmp_path, spoilt):
     assert shrink.main(folder_of(tmp_path, answers)) == 1
 
 
+def test_a_sample_is_of_all_faults_whichever_were_made(tmp_path, capsys):
+    of_part = [fault.name for fault in sampled([one for one in read_faults() if one.target == "cpu"], "2/8")]
+    build = folder_of(tmp_path, {name: SMALL | {"bundle": ""} for name in of_part})
+    assert shrink.main([*build, "--sample", "2/8"]) == 0
+    assert f"at most 64 output elements: {len(of_part)} of {len(of_part)} " in capsys.readouterr().out
+    with pytest.raises(Problem, match="none of the cpu faults asked for"):
+        shrink.main([*build, "--sample", "1/8"])
+
+
 def test_what_cannot_be_shrunk_is_named_and_counted(tmp_path, capsys):
     answers = {"small": SMALL | {"bundle": ""}, "sound": "assay: shrink: a/b:m=9 does not fail: pass"}
     assert shrink.main(folder_of(tmp_path, answers)) == 0
@@ -67,9 +89,9 @@ def test_what_cannot_be_shrunk_is_named_and_counted(tmp_path, capsys):
 
 def test_a_bundle_is_built_and_run(tmp_path):
     (tmp_path / "repro.cpp").write_text("int main(int, char** a) { return a[1][0] == 'f'; }")
-    assert shrink.shown_by(tmp_path, Path("fault.so"), Path("sound.so")) == "exit 1, 0"
+    assert shrink.shown_by(tmp_path, "cpu", Path("fault.so"), Path("sound.so")) == "exit 1, 0"
     (tmp_path / "repro.cpp").write_text("int main() {")
-    assert shrink.shown_by(tmp_path, Path("fault.so"), Path("sound.so")) == "repro.cpp does not compile"
+    assert shrink.shown_by(tmp_path, "cpu", Path("fault.so"), Path("sound.so")) == "repro.cpp does not compile"
 
 
 def test_no_faults_is_one_line(tmp_path):

@@ -2,11 +2,11 @@
 """Shrinks the witness of each seeded fault with `assay shrink` and says how small it gets, how long that takes, and
 whether the file it writes shows the failure.
 
-    shrink.py [--build FOLDER] [--faults FOLDER] [--sample K/N] [--seconds S] [NAME...]
+    shrink.py [--build FOLDER] [--faults FOLDER] [--target cpu|cuda] [--sample K/N] [--seconds S] [--jobs N] [NAME...]
 
 A line a fault, then what should hold of 90 % of them: at most 64 output elements, in S seconds at most. The file is
 built and run against the fault, where it should exit 1, and against the module without it, where it should exit 0.
-CPU faults alone: build.py makes them. Exit 1 where less than 90 % meet both.
+build.py makes the faults, and --sample is of all of a target's, as its. Exit 1 where less than 90 % meet both.
 """
 
 import argparse
@@ -14,11 +14,13 @@ import json
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from build import HERE, Problem, sampled
+from build import HERE, SUFFIX, Problem, read_faults, sampled
 
 MOST_ELEMENTS, LEAST_SHARE = 64, 0.9
+COMPILER = {"cpu": "c++", "cuda": "nvcc"}
 
 
 class Named:
@@ -35,27 +37,28 @@ def exit_of(program: Path, module: Path) -> int | str:
         return "timeout"
 
 
-def shown_by(bundle: Path, fault: Path, control: Path) -> str:
+def shown_by(bundle: Path, target: str, fault: Path, control: Path) -> str:
     """What the bundle's file says of the fault and of the module without it, or why it says nothing."""
-    program = bundle / "repro"
+    program, source = bundle / "repro", bundle / f"repro.{SUFFIX[target]}"
     built = subprocess.run(
-        ["c++", "-std=c++20", bundle / "repro.cpp", "-ldl", "-o", program], capture_output=True, text=True, check=False
+        [COMPILER[target], "-std=c++20", source, "-ldl", "-o", program], capture_output=True, text=True, check=False
     )
     if built.returncode:
-        return "repro.cpp does not compile"
+        return f"{source.name} does not compile"
     return f"exit {exit_of(program, fault)}, {exit_of(program, control)}"
 
 
-def shrink(assay: Path, faults: Path, fault: Named, seconds: float, out: Path) -> dict:
+def shrink(assay: Path, faults: Path, fault: Named, target: str, seconds: float, out: Path) -> dict:
     module = faults / f"{fault.name}.so"
     command = [assay, "shrink", fault.witness, "--module", module, "--seconds", str(seconds), "--json", "--out", out]
+    command += ["--device", target]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if not done.stdout:  # the exit code is that of the failure it has shrunk
         line = (done.stderr.strip().splitlines() or ["no word"])[-1]
         return {"problem": f"exit {done.returncode}: {line}"}
     told = json.loads(done.stdout)
     if told["bundle"]:
-        told["shown"] = told["not_shown"] or shown_by(out, module, faults / f"{fault.module}.so")
+        told["shown"] = told["not_shown"] or shown_by(out, target, module, faults / f"{fault.module}.so")
     else:
         told["shown"] = told["no_bundle"]
     return told
@@ -70,23 +73,34 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--build", type=Path, default=HERE.parents[2] / "build")
     parser.add_argument("--faults", type=Path, help="default: BUILD/mutants")
-    parser.add_argument("--sample", default="1/1")
+    parser.add_argument("--target", choices=SUFFIX, default="cpu")
+    parser.add_argument("--sample", help="K/N: part K of N alone")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--jobs", type=int, default=1, help="so many at once, which take each other's time")
     asked = parser.parse_args(arguments)
     folder = asked.faults or asked.build / "mutants"
     try:
         listed = json.loads((folder / "faults.json").read_text())["faults"]
     except (OSError, ValueError, KeyError) as error:
-        raise Problem(f"{folder}/faults.json: {error}; build.py --target cpu makes it") from None
-    faults = sampled([Named(one) for one in listed if one["target"] == "cpu"], asked.sample)
+        raise Problem(f"{folder}/faults.json: {error}; build.py --target {asked.target} makes it") from None
+    faults = [Named(one) for one in listed if one["target"] == asked.target]
+    if asked.sample:
+        of_part = {
+            one.name for one in sampled([one for one in read_faults() if one.target == asked.target], asked.sample)
+        }
+        faults = [fault for fault in faults if fault.name in of_part]
     if asked.names:
         faults = [fault for fault in faults if fault.name in asked.names]
     if not faults:
-        raise Problem(f"{folder}/faults.json: none of the CPU faults asked for")
+        raise Problem(f"{folder}/faults.json: none of the {asked.target} faults asked for")
     small = quick = both = judged = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for fault in faults:
-            told = shrink(asked.build / "bin" / "assay", folder, fault, asked.seconds, Path(scratch) / fault.name)
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(asked.jobs) as pool:
+        assay = asked.build / "bin" / "assay"
+
+        def shrunk(fault):
+            return shrink(assay, folder, fault, asked.target, asked.seconds, Path(scratch) / fault.name)
+
+        for fault, told in zip(faults, pool.map(shrunk, faults), strict=True):
             if "problem" in told:
                 print(f"{fault.name}\t{told['problem']}", flush=True)
                 continue
