@@ -115,8 +115,17 @@ def test_a_fault_that_this_processor_does_not_show_is_left_out_with_the_flag_it_
     given = argparse.Namespace(names=[], target="cpu", sample=None)
     everywhere, _ = build.chosen(FAULTS, given, {"avx512vl"})
     faults, left_out = build.chosen(FAULTS, given, {"avx2"})
-    assert [fault.name for fault in everywhere if fault not in faults] == ["gemm_openblas_alpha_zero_multiplies"]
-    assert "1 cpu faults: no faults on a processor without avx512vl" in left_out
+    gone = [fault for fault in everywhere if fault not in faults]
+    assert "gemm_openblas_alpha_zero_multiplies" in {fault.name for fault in gone}
+    assert {fault.needs for fault in gone} == {"avx512vl"}
+    assert f"{len(gone)} cpu faults: no faults on a processor without avx512vl" in left_out
+
+
+@pytest.mark.parametrize(
+    "fault", [f for f in FAULTS if re.search(r"^[-+].*_mm512_", f.text, re.MULTILINE)], ids=lambda f: f.name
+)
+def test_a_fault_in_code_for_one_instruction_set_says_so(fault):
+    assert fault.needs == "avx512vl"
 
 
 def test_a_processor_that_says_no_flags_is_one_line(tmp_path):
