@@ -70,6 +70,16 @@ Record OneCase::judge(const Case& c) const {
   return judge_one(options, policy_, plan, goldens_, loaded_, start_);
 }
 
+std::optional<Verdict> OneCase::glance(const Case& c) const {
+  try {
+    const std::unique_ptr<Judge> judge = start_();
+    const Screened seen = judge->screen(info(), {&c, 1}, Verification::oracle).at(0);
+    if (seen.verdict != Verdict::error) return seen.verdict;
+  } catch (const std::runtime_error&) {  // the judge died, or is a new one, which has loaded nothing
+  }
+  return std::nullopt;
+}
+
 const KernelInfo& OneCase::info() const {
   const auto is_it = [&](const KernelInfo& k) { return k.op == asked_.op() && k.name == kernel_; };
   const auto found = std::ranges::find_if(loaded_.kernels, is_it);

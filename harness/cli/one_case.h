@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/loaded.h"
@@ -23,6 +24,9 @@ class OneCase {
   const Case& asked() const { return asked_; }
   // Of no meaning where interrupt_signal() says that it was cut short. The judge stays for the next case.
   Record judge(const Case& c) const;
+  // What one launch of each of its seeds shows (worker/screening.h), in a fraction of the time; nothing where it has to
+  // be judged to be known.
+  std::optional<Verdict> glance(const Case& c) const;
   // Of a case that was judged so under --library: how that was not the library it was asked to be.
   std::vector<std::string> library_contradictions(const Record& record) const;
   // A case that was judged so, as a file that shows it without Assay (gate/bundle.h), in a new folder. Why the file

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -132,6 +133,13 @@ int shrink_command(const Options& options) {
     last = judged(c);
     return interrupt_signal() == 0 && fails_as(*failure, last);
   };
+  // What shows in any one launch. Of other failures a glance tells nothing.
+  constexpr std::array<std::string_view, 5> kOfOneLaunch{"contract", "launch", "guards", "inputs", "accuracy"};
+  const bool shows_at_a_glance = !failure->beside_callers && !failure->of_another_case &&
+                                 std::ranges::find(kOfOneLaunch, failure->check) != kOfOneLaunch.end();
+  const auto looks_right = [&](const Case& c) {
+    return shows_at_a_glance && one.glance(c).value_or(Verdict::error) == Verdict::pass;
+  };
   const auto used = [&] { return interrupt_signal() != 0 ? 1 : seconds_since(start) / budget; };
   const auto print_id = [&](const Case& c) {
     if (options.json) return;
@@ -143,7 +151,8 @@ int shrink_command(const Options& options) {
     result.record = std::move(last);
     print_id(c);
   };
-  result.shrunk = shrink(one.op(), one.asked(), fails, used, smaller);
+  const bool is_of_bounds = failure->verdict == Verdict::memory || failure->verdict == Verdict::crashed;
+  result.shrunk = shrink(one.op(), one.asked(), {fails, looks_right, used, smaller, !is_of_bounds});
   // An interruption cuts the last case short.
   if (interrupt_signal() != 0 || any_too_slow) result.shrunk.finished = false;
   result.seconds = seconds_since(start);

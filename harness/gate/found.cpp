@@ -20,7 +20,7 @@ Case smallest(const FoundJob& job, const PlannedCase& failing, const Failure& fa
   };
   const auto used = [&] { return job.stop_asked() ? 1 : seconds_since(start) / job.seconds_each; };
   const Op& op = job.ops->named(failing.c.op());
-  return shrink(op, failing.c, fails, used, [](const Case&) {}).smallest;
+  return shrink(op, failing.c, {fails, kNoGlance, used, [](const Case&) {}}).smallest;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ class JudgeProcess : public Judge {
   Record check(const KernelInfo& kernel, const Case& c, Company company) override {
     return client_.check(kernel, c, company);
   }
-  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
-    return client_.screen(kernel, cases);
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases, Verification by) override {
+    return client_.screen(kernel, cases, by);
   }
   Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
     return client_.probe(kernel, c, output, fresh);
@@ -38,8 +38,8 @@ class Lent : public Judge {
   Record check(const KernelInfo& kernel, const Case& c, Company company) override {
     return unless_it_dies([&] { return (*judge_)->check(kernel, c, company); });
   }
-  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
-    return unless_it_dies([&] { return (*judge_)->screen(kernel, cases); });
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases, Verification by) override {
+    return unless_it_dies([&] { return (*judge_)->screen(kernel, cases, by); });
   }
   Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) override {
     return unless_it_dies([&] { return (*judge_)->probe(kernel, c, output, fresh); });

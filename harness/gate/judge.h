@@ -18,7 +18,7 @@ class Judge {
   // Each as in JudgeClient; any of them may throw JudgeDied.
   virtual std::vector<KernelInfo> load(const std::filesystem::path& module) = 0;
   virtual Record check(const KernelInfo& kernel, const Case& c, Company company) = 0;
-  virtual std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) = 0;
+  virtual std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases, Verification by) = 0;
   virtual Probed probe(const KernelInfo& kernel, const Case& c, const std::string& output, bool fresh) = 0;
   virtual Contract plan_contract(const KernelInfo& kernel, const Case& c) = 0;
   virtual void sample(const KernelInfo& kernel, const Case& c, const SamplePlan& plan, Record& record) = 0;

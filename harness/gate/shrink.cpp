@@ -39,6 +39,8 @@ constexpr int64_t kMostElements = 4096;
 
 // One draw in so many is judged with many seeds.
 constexpr int kOneManySeedsIn = 4;
+// One that looks right is judged all the same; with many seeds by turns, as the two have no factor in common.
+constexpr int kOneJudgedAnywayIn = 7;
 
 // Of the time, until which fields are shrunk one by one and, of what has many outputs, others are drawn: large cases
 // take long. The rest is for what is left of both.
@@ -158,9 +160,8 @@ class FewOutputs {
 
 class Shrinking {
  public:
-  Shrinking(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
-            const std::function<double()>& used, const std::function<void(const Case&)>& smaller)
-      : op_(op), fields_(op.all_fields()), fails_(fails), used_(used), smaller_(smaller), shrunk_{failing} {}
+  Shrinking(const Op& op, const Case& failing, const ShrinkQuestions& ask)
+      : op_(op), fields_(op.all_fields()), ask_(ask), shrunk_{failing} {}
 
   Shrunk run() {
     const Case failing = shrunk_.smallest;
@@ -286,11 +287,13 @@ class Shrinking {
 
   bool draw_few_outputs(std::vector<Case> failing) {
     FewOutputs draws(op_, std::move(failing));
-    while (!stopped_ && shrunk_.drawn < kMostDrawn) {
-      const bool with_many_seeds = (shrunk_.drawn + 1) % kOneManySeedsIn == 0;
+    while (shrunk_.drawn < kMostDrawn && has_time()) {
+      const bool with_many_seeds = ask_.many_seeds && (shrunk_.drawn + 1) % kOneManySeedsIn == 0;
       const auto drawn = draws.next(with_many_seeds);
       if (!drawn) return false;
       ++shrunk_.drawn;
+      const Case seen = with_many_seeds ? seeds_from(drawn->c, drawn->c.integer("seed"), drawn->seeds) : drawn->c;
+      if (shrunk_.drawn % kOneJudgedAnywayIn != 0 && ask_.looks_right(seen)) continue;
       const std::optional<Case> found = with_many_seeds ? failing_seed(drawn->c, drawn->seeds) : drawn->c;
       // Twice: of so many, what fails now and then would fail once.
       if (found && fails(*found) && try_case(*found)) return true;
@@ -298,13 +301,15 @@ class Shrinking {
     return false;
   }
 
+  static Case seeds_from(const Case& c, int64_t first, int64_t count) {
+    return c.with({{"seed", print_number(first)}, {"seeds", print_number(count)}});
+  }
+
   // Of so many seeds from the case's own on, judged as one case: of what fails the half that does, down to one, which
   // nobody has judged alone.
   std::optional<Case> failing_seed(const Case& c, int64_t seeds) {
     int64_t first = c.integer("seed");
-    const auto of = [&](int64_t count) {
-      return c.with({{"seed", print_number(first)}, {"seeds", print_number(count)}});
-    };
+    const auto of = [&](int64_t count) { return seeds_from(c, first, count); };
     if (!fails(of(seeds))) return std::nullopt;
     while (seeds > 1) {
       const int64_t half = seeds / 2;
@@ -329,22 +334,24 @@ class Shrinking {
   bool try_case(const Case& c) {
     if (!fails(c)) return false;
     shrunk_.smallest = c;
-    smaller_(c);
+    ask_.smaller(c);
     return true;
   }
 
+  bool has_time() {
+    stopped_ = stopped_ || ask_.used() >= share_;
+    return !stopped_;
+  }
+
   bool fails(const Case& c) {
-    stopped_ = stopped_ || used_() >= share_;
-    if (stopped_) return false;
+    if (!has_time()) return false;
     ++shrunk_.judged;
-    return fails_(c);
+    return ask_.fails(c);
   }
 
   const Op& op_;
   std::vector<FieldSpec> fields_;
-  const std::function<bool(const Case&)>& fails_;
-  const std::function<double()>& used_;
-  const std::function<void(const Case&)>& smaller_;
+  const ShrinkQuestions& ask_;
   Shrunk shrunk_;
   double share_ = 1;
   bool stopped_ = false;
@@ -393,9 +400,8 @@ std::vector<std::string> simpler_values(const FieldSpec& field, const FieldValue
   return values;
 }
 
-Shrunk shrink(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
-              const std::function<double()>& used, const std::function<void(const Case&)>& smaller) {
-  return Shrinking(op, failing, fails, used, smaller).run();
+Shrunk shrink(const Op& op, const Case& failing, const ShrinkQuestions& ask) {
+  return Shrinking(op, failing, ask).run();
 }
 
 }  // namespace assay

@@ -47,18 +47,27 @@ inline constexpr int64_t kFewOutputs = 64;
 
 // Where one field at a time leaves more than a few outputs, so many cases are drawn that have few: a fault of rounding
 // shows in one element of thousands, so that a smaller case needs other inputs to show it, and a path for much work
-// needs longer sums. One in four is judged with many seeds at once, of which one that fails alone is kept.
+// needs longer sums. One in four is judged with many seeds at once, of which one that fails alone is kept. What looks
+// right at a glance is judged all the same in one of seven draws: a race shows in few launches.
 inline constexpr int kMostDrawn = 1000;
 inline constexpr uint64_t kShrinkSeed = 1;  // of the draws: the same for the same case and answers
 
 // Supports longer than this are not tried: nobody sees more in them than in all inputs.
 inline constexpr size_t kLongestSupport = 1000;  // characters
 
-// `fails` judges a case, `used` is asked before each for the share of the time that is used (1: all of it), `smaller`
-// is told of each step. A case that the op does not have (an identity matrix that is not square) is not judged. The
-// support comes last, of cases with few enough inputs: with any one element of it zero as well, what is left does not
-// fail. `smaller` is told of the case that was judged last.
-Shrunk shrink(const Op& op, const Case& failing, const std::function<bool(const Case&)>& fails,
-              const std::function<double()>& used, const std::function<void(const Case&)>& smaller);
+inline constexpr auto kNoGlance = [](const Case&) { return false; };
+
+// What shrink() asks.
+struct ShrinkQuestions {
+  std::function<bool(const Case&)> fails;        // judges a case
+  std::function<bool(const Case&)> looks_right;  // at a glance, which takes a fraction of that; false: nobody knows
+  std::function<double()> used;                  // the share of the time that is used, 1: all of it
+  std::function<void(const Case&)> smaller;      // is told of each step, the case that was judged last
+  bool many_seeds = true;                        // false: whether a case fails does not depend on its inputs' values
+};
+
+// A case that the op does not have (an identity matrix that is not square) is not judged. The support comes last, of
+// cases with few enough inputs: with any one element of it zero as well, what is left does not fail.
+Shrunk shrink(const Op& op, const Case& failing, const ShrinkQuestions& ask);
 
 }  // namespace assay

@@ -86,7 +86,7 @@ class Sweeper {
   std::optional<std::vector<Screened>> answers_to(std::span<const Case> cases) {
     try {
       if (!judge_) start_judge();
-      return judge_->screen(job_.kernel, cases);
+      return judge_->screen(job_.kernel, cases, Verification::freivalds);
     } catch (const JudgeDied& died) {
       judge_.reset();
       death_ = died.what();

@@ -205,7 +205,8 @@ TEST(CudaJudge, FreivaldsSaysTheSameOnTheGpuAndOnTheHost) {
   }
   cases.push_back(ops.parse_case("gemm:m=33,n=29,k=47,dtype=bf16"));  // no integers
   for (JudgeClient* judge : {&on_gpu, &on_host}) {
-    const std::vector<Screened> screened = judge->screen(judge == &on_gpu ? kernel : there, cases);
+    const std::vector<Screened> screened =
+        judge->screen(judge == &on_gpu ? kernel : there, cases, Verification::freivalds);
     ASSERT_EQ(screened.size(), cases.size());
     for (size_t i = 0; i < cases.size(); ++i) {
       EXPECT_EQ(screened[i].verdict, Verdict::pass) << screened[i].reason;

@@ -181,7 +181,7 @@ class FakeJudge : public Judge {
     return record;
   }
 
-  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases) override {
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases, Verification /*by*/) override {
     std::vector<Screened> all;
     for (const Case& c : cases) {
       const std::string id = c.kernel_id(kernel.name);

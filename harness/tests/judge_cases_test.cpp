@@ -124,10 +124,11 @@ TEST(JudgedCases, AProductThatFreivaldsCannotVerifyHasItsOracle) {
 TEST(JudgedCases, ScreensCasesOneByOne) {
   const OpRegistry ops = make_op_registry();
   JudgeClient judge(settings());
-  const auto screened = [&](const char* module, const std::vector<std::string>& ids) {
+  const auto screened = [&](const char* module, const std::vector<std::string>& ids,
+                            Verification by = Verification::freivalds) {
     std::vector<Case> cases;
     for (const std::string& id : ids) cases.push_back(ops.parse_case(id));
-    return judge.screen(judge.load(module_named(module)).at(0), cases);
+    return judge.screen(judge.load(module_named(module)).at(0), cases, by);
   };
   const std::string small = "gemm:m=37,n=41,k=43,ta=t,beta=-1,pad_c=3,dtype=f32,fill=integers";
   const std::vector<Screened> right = screened("product_right", {small, "gemm:m=3,n=2,k=600000,dtype=f32,fill=integers",
@@ -155,6 +156,28 @@ TEST(JudgedCases, ScreensCasesOneByOne) {
   EXPECT_THAT(traps[0].reason, HasSubstr("launch: the worker"));
   EXPECT_EQ(traps[1].verdict, Verdict::pass) << traps[1].reason;
   EXPECT_EQ(traps[2].reason, traps[0].reason) << "a process of its own";
+}
+
+// first_time_only is right in the first launch of a process and in no other.
+TEST(JudgedCases, ScreensEverySeedByTheOracle) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const auto screened = [&](const char* module, const std::string& id, Verification by) {
+    const std::vector<Case> one{ops.parse_case(id)};
+    return judge.screen(judge.load(module_named(module)).at(0), one, by).at(0);
+  };
+  const std::string sum = "reduce:kind=max,outer=7,n=12,inner=5,dtype=f32";
+  EXPECT_THAT(screened("good", sum, Verification::freivalds).unverified, Not(""));
+  for (const std::string& id : {sum, sum + ",seeds=3"}) {
+    const Screened right = screened("good", id, Verification::oracle);
+    EXPECT_EQ(right.verdict, Verdict::pass) << right.reason;
+    EXPECT_EQ(right.refused + right.unverified, "");
+  }
+  const Screened wrong = screened("first_time_only", sum + ",seeds=2", Verification::oracle);
+  EXPECT_EQ(wrong.verdict, Verdict::wrong);
+  EXPECT_THAT(wrong.reason, HasSubstr("accuracy: y["));
+  EXPECT_EQ(screened("product_right", "gemm:m=3,n=2,k=600000,dtype=f32,fill=integers", Verification::oracle).unverified,
+            "");
 }
 
 TEST(JudgedCases, AnAnswerToThePreviousInputsIsToldAsOne) {

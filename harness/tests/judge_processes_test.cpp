@@ -157,7 +157,7 @@ TEST(JudgeProcesses, OneThatIsKilledWhileACaseIsScreenedIsAskedOnceMore) {
   for (const pid_t worker : stray_processes(judge.pid(), seen)) seen.push_back(worker);
   judge.load(module_named("good"));  // whose worker takes the place of the one that was there
   const std::vector<Case> cases{make_op_registry().parse_case(kNormal)};
-  auto screened = std::async(std::launch::async, [&] { return judge.screen(kernel, cases); });
+  auto screened = std::async(std::launch::async, [&] { return judge.screen(kernel, cases, Verification::freivalds); });
   EXPECT_EQ(kill_workers_until_ready(screened, judge, std::move(seen)), 2);
   EXPECT_THAT(screened.get().at(0).reason, HasSubstr("SIGKILL"));
 }

@@ -24,7 +24,11 @@ const OpRegistry& ops() {
   return all;
 }
 
-Shrunk shrunk(const std::string& id, const Predicate& fails, int most = 1 << 20) {
+constexpr auto kTimeless = [] { return 0.0; };
+constexpr auto kUnheard = [](const Case&) {};
+
+Shrunk shrunk(const std::string& id, const Predicate& fails, int most = 1 << 20,
+              const Predicate& looks_right = kNoGlance) {
   const Case start = ops().parse_case(id);
   int judged = 0;
   Case last = start;
@@ -33,7 +37,8 @@ Shrunk shrunk(const std::string& id, const Predicate& fails, int most = 1 << 20)
     return fails(c);
   };
   const auto used = [&] { return judged >= most ? 1 : static_cast<double>(judged) / most; };
-  const Shrunk end = shrink(ops().named(start.op()), start, counted, used, [&](const Case& c) { last = c; });
+  const Shrunk end =
+      shrink(ops().named(start.op()), start, {counted, looks_right, used, [&](const Case& c) { last = c; }});
   EXPECT_EQ(end.judged, judged);
   EXPECT_LE(judged, most);
   EXPECT_EQ(end.smallest, last);  // each step was told
@@ -222,6 +227,31 @@ TEST(Shrink, DrawsAnAttributeAndMuchWorkForAPathThatTakesBoth) {
   EXPECT_LE(outputs_of(end), kFewOutputs) << end.smallest.id();
 }
 
+TEST(Shrink, OfWhatLooksRightAtAGlanceOneInSevenIsJudged) {
+  const std::string id = "gemm:m=33,n=1100,k=17,dtype=f32";
+  const auto is_wide = [](const Case& c) { return c.integer("n") > 1024; };
+  const Shrunk without = shrunk(id, is_wide);
+  const Shrunk with = shrunk(id, is_wide, 1 << 20, [&](const Case& c) { return !is_wide(c); });
+  EXPECT_EQ(with.smallest, without.smallest);
+  EXPECT_EQ(with.drawn, kMostDrawn);
+  EXPECT_EQ(without.judged - with.judged, kMostDrawn - kMostDrawn / 7);
+  int with_many_seeds = 0;
+  const auto counted = [&](const Case& c) {
+    with_many_seeds += c.integer("seeds") > 1;
+    return is_wide(c);
+  };
+  const Case start = ops().parse_case(id);
+  for (const bool many : {true, false}) {
+    with_many_seeds = 0;
+    shrink(ops().named("gemm"), start, {counted, kNoGlance, kTimeless, kUnheard, many});
+    EXPECT_EQ(with_many_seeds > 0, many);
+  }
+  // A glance that sees nothing of it hides nothing.
+  const auto fails = [&](const Case& c) { return is_wide(c) || (c.integer("n") > 8 && c.integer("n") < 64); };
+  const Shrunk hidden = shrunk(id, fails, 1 << 20, [](const Case&) { return true; });
+  EXPECT_LE(outputs_of(hidden), kFewOutputs) << hidden.smallest.id();
+}
+
 TEST(Shrink, DrawsNothingWhereFewOutputsAreLeft) {
   EXPECT_EQ(shrunk("softmax:rows=50,cols=777,dtype=f32", [](const Case& c) { return c.integer("cols") >= 64; }).drawn,
             0);
@@ -303,10 +333,8 @@ TEST(Shrink, AFailureThatComesAndGoesEndsToo) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 50; ++round) {
     const Case start = ops().parse_case("gemm:m=129,n=65,k=300,batch=2,tb=t,alpha=0.125,beta=1,dtype=bf16,seeds=8");
-    const Shrunk end = shrink(
-        ops().named("gemm"), start, [&](const Case&) { return random() % 3 == 0; }, [] { return 0.0; },
-        [](const Case&) {});
-    EXPECT_TRUE(end.finished);
+    const auto sometimes = [&](const Case&) { return random() % 3 == 0; };
+    EXPECT_TRUE(shrink(ops().named("gemm"), start, {sometimes, kNoGlance, kTimeless, kUnheard}).finished);
   }
 }
 
@@ -321,10 +349,7 @@ TEST(Shrink, JudgesNoCaseThatTheOpDoesNotHave) {
                                             {"fill", c.word("fill")}})));
     return c.word("fill") == "identity";
   };
-  EXPECT_EQ(shrink(
-                gemm, start, fails, [] { return 0.0; }, [](const Case&) {})
-                .smallest.word("fill"),
-            "identity");
+  EXPECT_EQ(shrink(gemm, start, {fails, kNoGlance, kTimeless, kUnheard}).smallest.word("fill"), "identity");
 }
 
 TEST(Shrink, SimplerValuesAreSimplerStrictly) {

@@ -196,13 +196,14 @@ class Judge {
     const KernelInfo& info = kernel(message);
     turn_to(info.module.string());
     const Op& op = ops_.named(info.op);
+    const Verification by = message.at("by_oracle").get<bool>() ? Verification::oracle : Verification::freivalds;
     json all = json::array();
     for (const json& id : message.at("cases")) {
       const Case c = ops_.parse_case(id.get<std::string>());
       Screened screened;
       try {
         const Court court{&settings_, &first_, &second_, &timing_, &memory(), &laboratory(op, c)};
-        screened = screener_.screen(court, info, op, c);
+        screened = screener_.screen(court, info, op, c, by);
       } catch (const std::exception& e) {  // costs this case alone
         screened = {.verdict = Verdict::error, .reason = e.what()};
       }

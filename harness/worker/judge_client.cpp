@@ -121,8 +121,9 @@ Record JudgeClient::check(const KernelInfo& kernel, const Case& c, Company compa
   return record_from_json(impl_->ask(message).at("record"));
 }
 
-std::vector<Screened> JudgeClient::screen(const KernelInfo& kernel, std::span<const Case> cases) {
+std::vector<Screened> JudgeClient::screen(const KernelInfo& kernel, std::span<const Case> cases, Verification by) {
   json message = {{"do", "screen"}, {"module", kernel.module.string()}, {"op", kernel.op}, {"kernel", kernel.name}};
+  message["by_oracle"] = by == Verification::oracle;
   message["cases"] = json::array();
   for (const Case& c : cases) message["cases"].push_back(c.id());
   const json answer = impl_->ask(message);

@@ -74,7 +74,11 @@ struct Probed {
   std::string failed;   // it took it and gave no answer: how it ended
 };
 
-// What one launch of a case, verified by Freivalds, showed (worker/screening.h).
+// How a screened answer is verified: in the square of a product's size, where that is possible, and else not at all; or
+// whatever it takes, every seed of the case.
+enum class Verification { freivalds, oracle };
+
+// What one launch of a case showed (worker/screening.h).
 struct Screened {
   std::string refused;     // the kernel does not take the case: its reason
   std::string unverified;  // it took it, and nothing is known of its answer: why
@@ -108,7 +112,7 @@ class JudgeClient {
   Record check(const KernelInfo& kernel, const Case& c, Company company = Company::none);
 
   // Each in turn, with one launch and few checks. As check(), never throws for what a kernel does.
-  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases);
+  std::vector<Screened> screen(const KernelInfo& kernel, std::span<const Case> cases, Verification by);
 
   // The bytes of one output of one launch, dense, judged by nobody; or why there are none. `fresh`: in a worker process
   // of its own.

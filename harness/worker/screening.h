@@ -1,6 +1,7 @@
-// A light look at a case, for sweeps over thousands of them: planned, launched once over a poison, verified by
-// Freivalds (check/freivalds.h). Of the checks of examination.h it carries out contract, fallback, launch, guards,
-// inputs and accuracy; an output left unwritten is no integer, or not the right one.
+// A light look at a case, for sweeps over thousands of them and for what `assay shrink` draws: planned, launched once
+// over a poison, and verified, by Freivalds (check/freivalds.h) or by the oracle, which takes every seed of the case.
+// Of the checks of examination.h it carries out contract, fallback, launch, guards, inputs and accuracy; an output left
+// unwritten is no integer, or not the right one.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +16,7 @@ class Screener {
  public:
   // Whatever the kernel does is in the answer; only errors of the harness throw. A wrong answer does not end the
   // worker's process, which takes a GPU long: what fails in it later says which case had failed there.
-  Screened screen(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c);
+  Screened screen(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c, Verification by);
 
  private:
   pid_t process_ = -1;  // in which the last case that failed was launched; -1: it has ended
