@@ -74,10 +74,10 @@ std::optional<Verdict> OneCase::glance(const Case& c) const {
   try {
     const std::unique_ptr<Judge> judge = start_();
     const Screened seen = judge->screen(info(), {&c, 1}, Verification::oracle).at(0);
-    if (seen.verdict != Verdict::error) return seen.verdict;
-  } catch (const std::runtime_error&) {  // the judge died, or is a new one, which has loaded nothing
+    return seen.verdict == Verdict::error ? std::nullopt : std::optional(seen.verdict);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;  // the judge died, or is a new one, which has loaded nothing
   }
-  return std::nullopt;
 }
 
 const KernelInfo& OneCase::info() const {
