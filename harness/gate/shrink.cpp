@@ -123,7 +123,7 @@ class FewOutputs {
       work *= static_cast<double>(std::max<int64_t>(length, 1));
       changes.emplace_back(field.name, print_number(length));
     }
-    if (draw_.one_in(4)) {
+    if (draw_.one_in(4)) {  // of independent lengths few products come near the most
       auto& [name, length] = changes[draw_.below(lengths_.size())];
       const double others = work / std::max(std::stod(length), 1.0), share = 1 - 0x1p-6 * double(draw_.below(32));
       const double rest = std::clamp(most_work_ * share / others, 1.0, static_cast<double>(most_elements_));

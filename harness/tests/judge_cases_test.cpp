@@ -124,11 +124,10 @@ TEST(JudgedCases, AProductThatFreivaldsCannotVerifyHasItsOracle) {
 TEST(JudgedCases, ScreensCasesOneByOne) {
   const OpRegistry ops = make_op_registry();
   JudgeClient judge(settings());
-  const auto screened = [&](const char* module, const std::vector<std::string>& ids,
-                            Verification by = Verification::freivalds) {
+  const auto screened = [&](const char* module, const std::vector<std::string>& ids) {
     std::vector<Case> cases;
     for (const std::string& id : ids) cases.push_back(ops.parse_case(id));
-    return judge.screen(judge.load(module_named(module)).at(0), cases, by);
+    return judge.screen(judge.load(module_named(module)).at(0), cases, Verification::freivalds);
   };
   const std::string small = "gemm:m=37,n=41,k=43,ta=t,beta=-1,pad_c=3,dtype=f32,fill=integers";
   const std::vector<Screened> right = screened("product_right", {small, "gemm:m=3,n=2,k=600000,dtype=f32,fill=integers",

@@ -83,6 +83,14 @@ def test_a_head_that_lacks_something_is_one_line(tmp_path, head, lacks):
         build.read_fault(patch)
 
 
+def test_a_flag_that_nobody_knows_is_one_line(tmp_path):
+    patch = tmp_path / "cpu" / "a.patch"
+    patch.parent.mkdir()
+    patch.write_text("# module: m\n# family: f\n# witness: w\n# killer: k\n# needs: avx512v1\n# what\n--- a\n")
+    with pytest.raises(build.Problem, match=r"a.patch: '# needs: avx512v1' is none of avx512vl"):
+        build.read_fault(patch)
+
+
 def test_a_sample_is_a_part_and_the_parts_are_the_whole():
     parts = [build.sampled(FAULTS, f"{part}/4") for part in range(1, 5)]
     assert sorted(fault.name for part in parts for fault in part) == sorted(fault.name for fault in FAULTS)

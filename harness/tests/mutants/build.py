@@ -28,6 +28,7 @@ ROOT = HERE.parents[2]
 SUFFIX = {"cpu": "cpp", "cuda": "cu"}
 PRECISION = {"accumulator-width", "tf32", "fast-math", "half-workspace", "low-precision-epilogue", "rounding"}
 FIELDS = ("module", "family", "witness", "killer")
+NEEDS = ("avx512vl",)
 
 
 class Problem(Exception):
@@ -45,7 +46,9 @@ class Fault:
     what: str  # one line
     text: str  # the patch
     survives: str = ""  # why no case of the ci tier sees it; empty: one should
-    needs: str = ""  # the flag, of /proc/cpuinfo, of the processors on which the answer differs at all; empty: on all
+    needs: str = (
+        ""  # of NEEDS: the flag, of /proc/cpuinfo, of the processors on which its answer differs; empty: on all
+    )
 
     @property
     def precision(self) -> bool:
@@ -78,6 +81,8 @@ def read_fault(path: Path) -> Fault:
     missing = [field for field in FIELDS if field not in fields]
     if missing or not what:
         raise Problem(f"{path}: its head lacks '# {(missing or ['what is wrong'])[0]}: ...'")
+    if "needs" in fields and fields["needs"] not in NEEDS:  # a misspelt one would leave it out everywhere
+        raise Problem(f"{path}: '# needs: {fields['needs']}' is none of {', '.join(NEEDS)}")
     return Fault(path.stem, path.parent.name, **fields, what=" ".join(what), text=text)
 
 
