@@ -127,6 +127,8 @@ void BlockMeter::take_turn(Running& running, const Visit& visit) {
   const TimePlan plan{.warm_samples = visit.metrics.contains("warm") ? all.warm : 0,
                       .cold_samples = visit.metrics.contains("cold") ? all.cold : 0,
                       .seconds_at_most = all.seconds,
+                      .enough = all.enough,
+                      .enough_seconds = all.tail_seconds,
                       .turns = all.turns,
                       .single = visit.single,
                       .scatter = 1 + running.draw.below(kAny)};

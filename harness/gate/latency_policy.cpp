@@ -52,9 +52,12 @@ std::vector<double> read_spends(TomlTable& table, size_t looks) {
 }
 
 LatencyPolicy::Samples read_samples(TomlTable table) {
-  table.allow({"warm", "cold", "seconds", "turns"});
-  return {count_between(table, "warm", 1, 100'000), count_between(table, "cold", 1, 100'000), table.positive("seconds"),
-          count_between(table, "turns", 1, 100)};
+  table.allow({"warm", "cold", "seconds", "tail_seconds", "turns"});
+  return {.warm = count_between(table, "warm", 1, 100'000),
+          .cold = count_between(table, "cold", 1, 100'000),
+          .seconds = table.positive("seconds"),
+          .tail_seconds = table.positive("tail_seconds"),
+          .turns = count_between(table, "turns", 1, 100)};
 }
 
 LatencyPolicy::Voids read_voids(TomlTable table) {
@@ -101,6 +104,7 @@ LatencyPolicy read_latency_policy(TomlTable table) {
   }
   policy.voids = by_target(table.table("voids"), read_voids);
   policy.samples = by_target(table.table("samples"), read_samples);
+  for (auto& [target, samples] : policy.samples) samples.enough = policy.tail_samples;
   return policy;
 }
 

@@ -38,6 +38,8 @@ struct LatencyPolicy {
   struct Samples {
     int64_t warm = 0, cold = 0;  // of a process, at most
     double seconds = 0;          // and so long, for each
+    int64_t enough = 0;          // the policy's tail_samples, for which each
+    double tail_seconds = 0;     // may take so long
     int64_t turns = 1;           // among which they are shared
   };
   std::map<std::string, Samples> samples;  // likewise

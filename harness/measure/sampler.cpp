@@ -100,8 +100,10 @@ int64_t sample_count(const SamplerOptions& options, double sample_seconds, doubl
                          : launch_seconds < 500e-6 ? options.below_500us
                                                    : options.longer;
   if (!(sample_seconds > 0)) return wanted;
-  const double affordable = std::min(options.budget_seconds / sample_seconds, 1e9);
-  return std::max(std::min(wanted, static_cast<int64_t>(affordable)), std::min(wanted, options.least));
+  const auto affordable = [&](double seconds) { return static_cast<int64_t>(std::min(seconds / sample_seconds, 1e9)); };
+  const int64_t count = std::max({affordable(options.budget_seconds), options.least,
+                                  std::min(options.enough, affordable(options.enough_seconds))});
+  return std::min(wanted, count);
 }
 
 SampleSet sample(const SamplerOptions& options, const std::function<void()>& launch,

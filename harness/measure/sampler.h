@@ -22,6 +22,10 @@ struct SamplerOptions {
   // Fewer are taken when this would be exceeded, down to `least`.
   double budget_seconds = 2;
   int64_t least = 11;
+  // Fewer than `enough` are taken when this longer time would be exceeded: what needs that many samples to be seen at
+  // all is worth it, and does not come and go with how busy the machine is.
+  int64_t enough = 0;
+  double enough_seconds = 0;
   // Warm-up: whichever is longer.
   int64_t warm_up_launches = 5;
   double warm_up_seconds = 0.020;

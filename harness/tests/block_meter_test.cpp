@@ -117,13 +117,15 @@ TEST_F(BlockMeterTest, TurnsShareTheSamplesOfACase) {
   settings.start = [this] { return std::make_unique<MadeUpProcess>(world); };
   settings.machine = [] { return MachineState{}; };
   settings.voids = kVoids;
-  settings.samples = {.warm = 61, .cold = 20, .seconds = 0.2, .turns = 4};
+  settings.samples = {.warm = 61, .cold = 20, .seconds = 0.2, .enough = 50, .tail_seconds = 0.7, .turns = 4};
   const RecordedBlock block = BlockMeter(settings).measure(0, {0}).at(0);
   EXPECT_THAT(world.turns, ElementsAre(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3));
   std::set<uint64_t> scatters;
   for (const TimedWorld::Asked& asked : world.processes[2]) {
     EXPECT_EQ(asked.plan.warm_samples, 61);
     EXPECT_EQ(asked.plan.seconds_at_most, 0.2);
+    EXPECT_EQ(asked.plan.enough, 50);
+    EXPECT_EQ(asked.plan.enough_seconds, 0.7);
     EXPECT_EQ(asked.plan.turns, 4);
     scatters.insert(asked.plan.scatter);
   }

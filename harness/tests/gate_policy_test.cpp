@@ -74,11 +74,13 @@ margin_blocks = 24
 warm = 200
 cold = 100
 seconds = 0.1
+tail_seconds = 0.3
 turns = 4
 [latency.samples.cuda]
 warm = 100
 cold = 50
 seconds = 0.2
+tail_seconds = 0.4
 turns = 2
 [latency.voids.cpu]
 steal = 0.15
@@ -211,6 +213,8 @@ TEST_F(Files, TheLatencyGatesNumbersRead) {
   EXPECT_THAT(latency->spends, ElementsAre(0.25, 0.75));
   EXPECT_EQ(latency->void_share, 0.25);
   EXPECT_EQ(latency->tail_samples, 50);
+  EXPECT_EQ(latency->samples.at("cpu").tail_seconds, 0.3);
+  EXPECT_EQ(latency->samples.at("cuda").enough, 50);
   EXPECT_EQ(latency->prior_freedom, 20);
   EXPECT_EQ(latency->margin_errors, 3);
   EXPECT_EQ(latency->changes[2].margin_blocks, 12);

@@ -162,6 +162,19 @@ TEST(Sampler, CountFollowsTheClassAndTheBudget) {
   EXPECT_EQ(sample_count(o, 0, 0), 500);
 }
 
+// Of a launch of a millisecond 50 fit in 0.05 s on a good day; on a bad one they take longer, and there are 50 too.
+TEST(Sampler, EnoughSamplesMayTakeLonger) {
+  const SamplerOptions o{.longer = 64, .budget_seconds = 0.05, .least = 1, .enough = 50, .enough_seconds = 0.2};
+  EXPECT_EQ(sample_count(o, 0.8e-3, 0.8e-3), 62);
+  EXPECT_EQ(sample_count(o, 1.3e-3, 1.3e-3), 50);
+  EXPECT_EQ(sample_count(o, 3.9e-3, 3.9e-3), 50);
+  EXPECT_EQ(sample_count(o, 10e-3, 10e-3), 20) << "not enough, as many as fit";
+  EXPECT_EQ(sample_count(o, 1, 1), 1);
+  SamplerOptions few = o;
+  few.longer = 30;
+  EXPECT_EQ(sample_count(few, 1.3e-3, 1.3e-3), 30) << "never more than wanted";
+}
+
 TEST(Sampler, BatchIsTheSmallestPowerOfTwoThatIsLongEnough) {
   EXPECT_EQ(batch_for(10'000, [](int64_t n) { return 10'000 * n; }), 1);
   EXPECT_EQ(batch_for(10'000, [](int64_t n) { return 9'999 * n; }), 2);

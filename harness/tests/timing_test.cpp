@@ -62,19 +62,30 @@ class Pool {
 
 // With time for all samples, whatever else the machine does.
 nlohmann::json of_metric(const char* metric, bool others_follow = true) {
-  return {{"label", "op/k:m=1"},
-          {"metric", metric},
-          {"samples", 20},
-          {"seconds", 10},
-          {"turns", 4},
-          {"single", false},
-          {"others_follow", others_follow}};
+  return {{"label", "op/k:m=1"}, {"metric", metric}, {"samples", 20},
+          {"seconds", 10},       {"enough", 0},      {"enough_seconds", 0},
+          {"turns", 4},          {"single", false},  {"others_follow", others_follow}};
 }
 
 nlohmann::json time_with(Pool& pool, bool others_follow = true) {
   const auto device = make_worker_device(Device::cpu);
   OwnProcess process;
   return time_launches(of_metric("warm", others_follow), *device, process, {}, [&] { pool.wake(); });
+}
+
+TEST(TimeLaunches, EnoughSamplesOfAllTurnsMayTakeLongerThanOthers) {
+  nlohmann::json asked = of_metric("warm", false);
+  asked["samples"] = 200;
+  asked["seconds"] = 1e-9;
+  const auto taken = [&] {
+    const auto device = make_worker_device(Device::cpu);
+    OwnProcess process;
+    return sample_set_from_json(time_launches(asked, *device, process, {}, [] {}).at("warm")).nanoseconds.size();
+  };
+  EXPECT_EQ(taken(), 3u) << "a quarter of the least";
+  asked["enough"] = 50;
+  asked["enough_seconds"] = 100;
+  EXPECT_EQ(taken(), 13u) << "a quarter of these";
 }
 
 // A process that may not write to its own code can have no pages of its own of it.

@@ -394,6 +394,8 @@ class Judge {
                                  {"metric", metric},
                                  {"samples", samples},
                                  {"seconds", asked.at("seconds")},
+                                 {"enough", asked.value("enough", 0)},
+                                 {"enough_seconds", asked.value("enough_seconds", 0.0)},
                                  {"turns", asked.value("turns", 1)},
                                  {"others_follow", asked.contains("turns")},
                                  {"single", single.contains(metric)}},

@@ -178,6 +178,8 @@ Timed JudgeClient::time(const KernelInfo& kernel, const Case& c, const TimePlan&
   message["warm"] = plan.warm_samples;
   message["cold"] = plan.cold_samples;
   message["seconds"] = plan.seconds_at_most;
+  message["enough"] = plan.enough;
+  message["enough_seconds"] = plan.enough_seconds;
   message["turns"] = plan.turns;
   message["single"] = plan.single;
   message["scatter"] = plan.scatter;

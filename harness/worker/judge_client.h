@@ -52,6 +52,8 @@ struct TimePlan {
   int64_t warm_samples = 0;  // at most; 0: that metric is not measured
   int64_t cold_samples = 0;
   double seconds_at_most = 0;      // per metric
+  int64_t enough = 0;              // samples that may take longer than that:
+  double enough_seconds = 0;       // so long
   int64_t turns = 1;               // that share samples, time and warm-up
   std::set<std::string> single{};  // metrics of which each sample is of one launch, however short
   uint64_t scatter = 0;            // where buffers lie (device/layout.h)

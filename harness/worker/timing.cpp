@@ -24,6 +24,8 @@ SamplerOptions options_for(const json& message) {
   const int64_t turns = message.at("turns");
   const auto share = [&](int64_t count) { return (count + turns - 1) / turns; };
   options.budget_seconds = message.at("seconds").get<double>() / static_cast<double>(turns);
+  options.enough = share(message.at("enough"));
+  options.enough_seconds = message.at("enough_seconds").get<double>() / static_cast<double>(turns);
   options.warm_up_seconds /= static_cast<double>(turns);
   options.single = message.at("single");
   // The first one finds what others left in the caches.

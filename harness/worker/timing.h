@@ -28,7 +28,8 @@ struct OwnProcess {
 };
 
 // `message` carries "metric" (first_call, warm, cold, or, where launches are queued, around: those of what a caller
-// pays), "samples" (wanted at most), "seconds" (budget), "turns" (that share samples, seconds and warm-up: this is one
+// pays), "samples" (wanted at most), "seconds" (budget), "enough" and "enough_seconds" (so many samples at least, but
+// in no longer time), "turns" (that share samples, seconds and warm-up: this is one
 // of them), "single" (whether each sample is of one launch, however short), "others_follow" (whether another process is
 // timed next) and "label". The answer holds one object a
 // metric, as sample_set_to_json writes it. The last launch, which is not timed unless it is the only one, finds `armed`
