@@ -38,9 +38,15 @@ void steps_towards(int64_t aim, int64_t now, std::vector<std::string>& values) {
 constexpr int64_t kMostElements = 4096;
 
 // One draw in so many is judged with many seeds.
-constexpr int kOneManySeedsIn = 4;
+constexpr int kOneManySeedsIn = 2;
 // One that looks right is judged all the same; with many seeds by turns, as the two have no factor in common.
 constexpr int kOneJudgedAnywayIn = 7;
+
+// A failure that so many glances in a row see is taken to be seen by any: what then looks right is not judged. A
+// race is seen by some.
+constexpr int kGlancesThatTell = 8;
+// Of a larger case a glance takes as long as judging.
+constexpr int64_t kMostElementsAtAGlance = 1 << 20;
 
 // Of the time, until which fields are shrunk one by one and, of what has many outputs, others are drawn: large cases
 // take long. The rest is for what is left of both.
@@ -208,6 +214,7 @@ class Shrinking {
   }
 
   void shrink_fields() {
+    glances_tell_ = shows_at_each_glance();
     while (!stopped_ && shrink_each_field()) {
     }
   }
@@ -293,7 +300,8 @@ class Shrinking {
       if (!drawn) return false;
       ++shrunk_.drawn;
       const Case seen = with_many_seeds ? seeds_from(drawn->c, drawn->c.integer("seed"), drawn->seeds) : drawn->c;
-      if (shrunk_.drawn % kOneJudgedAnywayIn != 0 && ask_.looks_right(seen)) continue;
+      const bool is_judged_anyway = !glances_tell_ && shrunk_.drawn % kOneJudgedAnywayIn == 0;
+      if (!is_judged_anyway && ask_.looks_right(seen)) continue;
       const std::optional<Case> found = with_many_seeds ? failing_seed(drawn->c, drawn->seeds) : drawn->c;
       // Twice: of so many, what fails now and then would fail once.
       if (found && fails(*found) && try_case(*found)) return true;
@@ -328,7 +336,16 @@ class Shrinking {
     } catch (const UsageError&) {
       return false;
     }
-    return !(*candidate == shrunk_.smallest) && try_case(*candidate);
+    if (*candidate == shrunk_.smallest || !has_time()) return false;
+    return !(glances_tell_ && ask_.looks_right(*candidate)) && try_case(*candidate);
+  }
+
+  bool shows_at_each_glance() const {
+    if (elements_of(op_, shrunk_.smallest) > kMostElementsAtAGlance) return false;
+    for (int i = 0; i < kGlancesThatTell; ++i) {
+      if (ask_.looks_right(shrunk_.smallest)) return false;
+    }
+    return true;
   }
 
   bool try_case(const Case& c) {
@@ -355,6 +372,7 @@ class Shrinking {
   Shrunk shrunk_;
   double share_ = 1;
   bool stopped_ = false;
+  bool glances_tell_ = false;
 };
 
 }  // namespace
