@@ -214,9 +214,9 @@ class Shrinking {
   }
 
   void shrink_fields() {
-    glances_tell_ = shows_at_each_glance();
-    while (!stopped_ && shrink_each_field()) {
-    }
+    do {
+      glances_tell_ = shows_at_each_glance();  // of the case as it is now: those before may have been too large
+    } while (!stopped_ && shrink_each_field());
   }
 
   bool shrink_each_field() {

@@ -49,7 +49,7 @@ inline constexpr int64_t kFewOutputs = 64;
 // shows in one element of thousands, so that a smaller case needs other inputs to show it, and a path for much work
 // needs longer sums. Every second one is judged with many seeds at once, of which one that fails alone is kept. What
 // looks right at a glance is judged all the same in one of seven draws, as a race shows in few launches, and while one
-// field at a time is made smaller; but nowhere if eight glances in a row see the failure of the case before.
+// field at a time is made smaller; but nowhere if eight glances in a row see the failure of the case reached.
 inline constexpr int kMostDrawn = 1000;
 inline constexpr uint64_t kShrinkSeed = 1;  // of the draws: the same for the same case and answers
 

@@ -267,6 +267,9 @@ TEST(Shrink, WhatEachGlanceSeesIsNotJudgedWhereItLooksRight) {
       shrunk("gemm:m=33,n=1100,k=17,dtype=f32", is_wide, 1 << 20, [&](const Case& c) { return !is_wide(c); });
   EXPECT_EQ(drawn.drawn, kMostDrawn);
   EXPECT_LT(drawn.judged, kMostDrawn / 7) << "none of the draws";
+  const Shrunk large =
+      shrunk("gemm:m=3300,n=1100,k=17,dtype=f32", is_wide, 1 << 20, [&](const Case& c) { return !is_wide(c); });
+  EXPECT_LT(large.judged, kMostDrawn / 7) << "a case too large for glances becomes one that is not";
   // Of a race some glances see nothing.
   int glances = 0;
   const Shrunk race = shrunk(id, fails, 1 << 20, [&](const Case& c) { return !fails(c) || ++glances % 8 == 0; });
