@@ -53,7 +53,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
   std::string all;
   for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
   const bool close = edit_distance(word, *nearest) <= std::max<size_t>(2, word.size() / 2);
-  return (close ? "; did you mean '" + *nearest + "'?" : std::string(";")) + " There are: " + all;
+  return (close ? "; did you mean '" + *nearest + "'? There" : std::string("; there")) + " are: " + all;
 }
 
 }  // namespace assay
