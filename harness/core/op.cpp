@@ -1,10 +1,25 @@
 #include "core/op.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/error.h"
 
 namespace assay {
+namespace {
+
+// Of what is not negative; the largest number where the result is beyond it.
+int64_t product(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<int64_t>::max() : result;
+}
+
+int64_t sum(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<int64_t>::max() : result;
+}
+
+}  // namespace
 
 std::string_view name_of(Tier tier) { return tier == Tier::smoke ? "smoke" : tier == Tier::ci ? "ci" : "nightly"; }
 
@@ -17,21 +32,21 @@ Tier tier_named(std::string_view name) {
 
 int64_t TensorSpec::elements() const {
   int64_t n = 1;
-  for (const int64_t dim : shape) n *= dim;
+  for (const int64_t dim : shape) n = product(n, dim);
   return n;
 }
 
 int64_t TensorSpec::span_elements() const {
   if (elements() == 0) return 0;
   int64_t last = 0;
-  for (size_t axis = 0; axis < shape.size(); ++axis) last += (shape[axis] - 1) * strides[axis];
-  return last + 1;
+  for (size_t axis = 0; axis < shape.size(); ++axis) last = sum(last, product(shape[axis] - 1, strides[axis]));
+  return sum(last, 1);
 }
 
 std::vector<int64_t> row_major(const std::vector<int64_t>& shape, int64_t pad) {
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t axis = shape.size(); axis-- > 1;) {
-    strides[axis - 1] = strides[axis] * (shape[axis] + (axis + 1 == shape.size() ? pad : 0));
+    strides[axis - 1] = product(strides[axis], sum(shape[axis], axis + 1 == shape.size() ? pad : 0));
   }
   return strides;
 }

@@ -47,6 +47,7 @@ struct TensorSpec {
   // False: the contract says this content is not read (C when beta = 0). It is filled with NaN poison.
   bool is_read = true;
 
+  // Each INT64_MAX where it is more, and so are strides: no memory holds that, and nothing may take it for little.
   int64_t elements() const;       // product of shape
   int64_t span_elements() const;  // from the first element to the last, inclusive; 0 when empty
 };
