@@ -1,22 +1,20 @@
 #include "core/op.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/error.h"
 
 namespace assay {
 namespace {
 
-// Of what is not negative; the largest number where the result is beyond it.
 int64_t product(int64_t a, int64_t b) {
   int64_t result;
-  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<int64_t>::max() : result;
+  return __builtin_mul_overflow(a, b, &result) ? kMostCounted : std::min(result, kMostCounted);
 }
 
 int64_t sum(int64_t a, int64_t b) {
   int64_t result;
-  return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<int64_t>::max() : result;
+  return __builtin_add_overflow(a, b, &result) ? kMostCounted : std::min(result, kMostCounted);
 }
 
 }  // namespace

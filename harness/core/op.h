@@ -37,6 +37,10 @@ struct FillSpec {
   std::optional<IndexRanges> support{};  // what keeps its value, by logical index; beyond the last element: nothing
 };
 
+// No tensor, span or stride is counted beyond this: more bytes than a process can address (2^56: Intel SDM volume 3,
+// 5-level paging), and few enough that the bytes of a case's tensors together are counted in 64 bits.
+constexpr int64_t kMostCounted = int64_t{1} << 56;
+
 struct TensorSpec {
   std::string name;
   DType dtype = DType::f32;
@@ -47,7 +51,6 @@ struct TensorSpec {
   // False: the contract says this content is not read (C when beta = 0). It is filled with NaN poison.
   bool is_read = true;
 
-  // Each INT64_MAX where it is more, and so are strides: no memory holds that, and nothing may take it for little.
   int64_t elements() const;       // product of shape
   int64_t span_elements() const;  // from the first element to the last, inclusive; 0 when empty
 };
