@@ -37,12 +37,14 @@ class Cli : public ::testing::Test {
     return assay(arguments);
   }
 
-  // A source tree as far as judging needs one, to be edited.
+  // A source tree as far as judging needs one, to be edited. Without what was observed: on a machine that has some,
+  // another build of a kernel would not be the approved one.
   std::string tree() {
     for (const char* part : {"ci/policy", "golden"}) {
       fs::create_directories((folder / "root" / part).parent_path());
       fs::copy(fs::path(ASSAY_SOURCE_DIR) / part, folder / "root" / part, fs::copy_options::recursive);
     }
+    fs::remove_all(folder / "root" / "golden" / "observed");
     return (folder / "root").string();
   }
 

@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,9 +20,18 @@ VICTIMS = ("coordinator", "judge", "worker")
 KERNELS = ("softmax/simd", "softmax/dispatch")
 
 
-def smoke(build: Path) -> list[str]:
+def tree(folder: Path) -> Path:
+    """As far as judging needs one. Without what was observed: on a machine that has some, another build of a kernel,
+    such as an instrumented one, would not be the approved one."""
+    source = Path(__file__).parents[2]
+    shutil.copytree(source / "ci" / "policy", folder / "ci" / "policy")
+    shutil.copytree(source / "golden", folder / "golden", ignore=shutil.ignore_patterns("observed"))
+    return folder
+
+
+def smoke(build: Path, root: Path) -> list[str]:
     """Of these kernels' modules alone: others bring libraries of half a gigabyte, which each run reads."""
-    arguments = ["--tier", "smoke"]
+    arguments = ["--tier", "smoke", "--root", str(root)]
     for kernel in KERNELS:
         module = build / "modules" / f"{kernel.replace('/', '_')}.so"
         arguments += ["--module", str(module), "--filter", f"{kernel}:dtype=f32"]
@@ -100,11 +110,11 @@ def victim_pid(victim: str, coordinator: int, choose: random.Random) -> int | No
 
 
 def one_kill(
-    build: Path, folder: Path, victim: str, moment: float, choose: random.Random, want: dict[str, str]
+    build: Path, root: Path, folder: Path, victim: str, moment: float, choose: random.Random, want: dict[str, str]
 ) -> bool:
     """True when the victim was there to be killed."""
     assay, run = build / "bin" / "assay", folder / "run"
-    asked = [*smoke(build), "--jobs", str(choose.choice((1, 3)))]
+    asked = [*smoke(build, root), "--jobs", str(choose.choice((1, 3)))]
     process = start(assay, *asked, "--out", str(run))
     time.sleep(moment)
     seen: set[int] = {process.pid, *descendants(process.pid)}
@@ -170,10 +180,11 @@ def main() -> int:
     print(f"seed {asked.seed}, {asked.moments} moments for each of {', '.join(VICTIMS)}", flush=True)
     assay = asked.build / "bin" / "assay"
     with tempfile.TemporaryDirectory() as name:
+        root = tree(Path(name) / "root")
         folder = Path(name) / "undisturbed"
         folder.mkdir()
         began = time.monotonic()
-        first = start(assay, *smoke(asked.build), "--out", str(folder / "run"))
+        first = start(assay, *smoke(asked.build, root), "--out", str(folder / "run"))
         output, _ = first.communicate(timeout=120)
         assert first.returncode == 0, output
         length = time.monotonic() - began
@@ -186,7 +197,7 @@ def main() -> int:
                 assert tries <= 10 * asked.moments, f"{victim}: only {hits} of {tries - 1} moments met a running victim"
                 folder = Path(name) / f"{victim}{tries}"
                 folder.mkdir()
-                hits += one_kill(asked.build, folder, victim, choose.uniform(0, length), choose, want)
+                hits += one_kill(asked.build, root, folder, victim, choose.uniform(0, length), choose, want)
             print(f"{victim}: {hits} kills in {tries} tries, nothing lost, repeated or left", flush=True)
             for i in range(asked.moments):
                 folder = Path(name) / f"{victim}-detached{i}"
