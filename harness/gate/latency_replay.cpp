@@ -61,6 +61,13 @@ class Cursor {
   BlockOrder order_ = BlockOrder::abba;
 };
 
+GatedCase gated(const LatencyPolicy& policy, const std::map<std::string, LatencyClass>& classes, const HeldOut& c) {
+  GatedCase gated = gated_case(policy, classes.at(c.latency_class), c.case_id);
+  Margin& stall = gated.margins[static_cast<size_t>(LatencyMetric::stall)];
+  stall.gates = stall.gates && std::ranges::all_of(c.blocks, keeps_stalls);
+  return gated;
+}
+
 // A gate's cases: those of `held_out` in turn, lent again under another name when they are too few.
 class ReplayedGates {
  public:
@@ -69,11 +76,8 @@ class ReplayedGates {
       : policy_(policy), held_out_(std::move(held_out)), draw_(seed) {
     for (size_t i = 0; i < cases; ++i) {
       const HeldOut& lent = of(i);
-      GatedCase c = gated_case(policy, classes.at(lent.latency_class), lent.case_id);
-      c.id = fmt::format("{} {} #{}", lent.latency_class, lent.case_id, round(i));
-      Margin& stall = c.margins[static_cast<size_t>(LatencyMetric::stall)];
-      stall.gates = stall.gates && std::ranges::all_of(lent.blocks, keeps_stalls);
-      cases_.push_back(std::move(c));
+      cases_.push_back(gated(policy, classes, lent));
+      cases_.back().id = fmt::format("{} {} #{}", lent.latency_class, lent.case_id, round(i));
     }
   }
 
@@ -155,6 +159,32 @@ void count_changed(ReplayedGates& gates, int64_t count, ReplayedClass::Power& in
       into.inconclusive.count(outcome == LatencyOutcome::inconclusive);
     }
   }
+}
+
+void count_margins(const GatedCase& c, PerMetric<ReplayedClass::Margins>& into) {
+  for (size_t metric = 0; metric < into.size(); ++metric) {
+    const Margin& margin = c.margins[metric];
+    if (!margin.gates) continue;
+    ReplayedClass::Margins& of = into[metric];
+    of.smallest = of.cases == 0 ? margin.margin : std::min(of.smallest, margin.margin);
+    of.largest = std::max(of.largest, margin.margin);
+    of.blind += margin.blind;
+    ++of.cases;
+  }
+}
+
+// "p50 +2.00 % to +2.34 % (blind: 1 of 2), stall +1.00 points"
+std::string text_of(const PerMetric<ReplayedClass::Margins>& margins) {
+  std::string text;
+  for (const LatencyMetric metric : kLatencyMetrics) {
+    const auto& [cases, blind, smallest, largest] = margins[static_cast<size_t>(metric)];
+    if (cases == 0) continue;
+    const std::string from = change_text(metric, smallest), to = change_text(metric, largest);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", word_of(metric), from);
+    if (from != to) text += " to " + to;
+    if (blind > 0) text += blind == cases ? " (blind)" : fmt::format(" (blind: {} of {})", blind, cases);
+  }
+  return text.empty() ? "of each class" : text;
 }
 
 // Of each number that the recorded blocks have, the median of its cases; the processes of a block are common to them.
@@ -265,12 +295,10 @@ std::vector<ReplayedClass> replay(const LatencyPolicy& policy, std::span<const R
     }
     for (const HeldOut* c : held_out) of.held_out += std::ssize(c->blocks);
     of.calibrating = std::ssize(recorded) - of.held_out;
-    if (classes.contains(name)) {
-      LatencyClass whole = classes.at(name);
-      whole.largest = whole.error;
-      of.margins = gated_case(policy, whole, "").margins;
+    if (name != kAllClasses) {
+      for (const HeldOut* c : held_out) count_margins(gated(policy, classes, *c), of.margins);
+      of.bias = order_bias(policy, recorded);
     }
-    if (name != kAllClasses) of.bias = order_bias(policy, recorded);
     ReplayedGates gates(policy, classes, held_out, options.cases, options.seed);
     count_unchanged(gates, options.gates, of);
     for (const KnownChange& change : known_changes()) {
@@ -287,16 +315,8 @@ std::string markdown(const std::vector<ReplayedClass>& classes, const ReplayOpti
       "| class | cases | blocks: calibrating, held out (void) | margins | REGRESS | INCONCLUSIVE | INVALID | blocks a "
       "case | order bias p |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const ReplayedClass& of : classes) {
-    const bool has_margins = of.margins[0].gates;
-    std::string margins = has_margins ? "" : "of each class";
-    for (const LatencyMetric metric : kLatencyMetrics) {
-      const Margin& margin = of.margins[static_cast<size_t>(metric)];
-      if (!has_margins || !margin.gates) continue;
-      margins += fmt::format("{}{} {}{}", margins.empty() ? "" : ", ", word_of(metric),
-                             change_text(metric, margin.margin), margin.blind ? " (blind)" : "");
-    }
     text += fmt::format("| {} | {} | {}, {} ({}) | {} | {} | {} | {} | {:.1f} | {:.2g}, {:.2g}, {:.2g} |\n", of.name,
-                        of.cases, of.calibrating, of.held_out, of.voids, margins, text_of(of.regress),
+                        of.cases, of.calibrating, of.held_out, of.voids, text_of(of.margins), text_of(of.regress),
                         text_of(of.inconclusive), text_of(of.invalid), of.blocks_a_case, of.bias[0], of.bias[1],
                         of.bias[2]);
   }

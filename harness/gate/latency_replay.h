@@ -71,9 +71,14 @@ struct ReplayedClass {
   std::string name;  // "(all)": gates of the cases of every class
   size_t cases = 0;
   int64_t calibrating = 0, held_out = 0, voids = 0;  // blocks of single cases; void ones are in neither
-  PerMetric<Margin> margins{};                       // of a case as noisy as the class is as a whole
-  Rate regress, inconclusive, invalid;               // of unchanged gates, by exit code
-  double blocks_a_case = 0;                          // that such a gate measures
+  // Of the cases for which the metric gates; none of them in "(all)".
+  struct Margins {
+    int64_t cases = 0, blind = 0;
+    double smallest = 0, largest = 0;
+  };
+  PerMetric<Margins> margins{};
+  Rate regress, inconclusive, invalid;  // of unchanged gates, by exit code
+  double blocks_a_case = 0;             // that such a gate measures
   struct Power {
     KnownChange change;
     Rate regress, inconclusive;  // of changed cases, by their worst metric; of none where no samples were kept

@@ -142,8 +142,26 @@ TEST(Replay, StallsThatHeldOutBlocksDidNotKeepMakeNoGateInvalid) {
     if (block.number >= 12) block.block.processes[3].stall = NAN;
   }
   const std::vector<ReplayedClass> classes = replay(policy(), blocks, kFew);
-  EXPECT_TRUE(classes[0].margins[static_cast<size_t>(LatencyMetric::stall)].gates);
+  EXPECT_EQ(classes[0].margins[static_cast<size_t>(LatencyMetric::p50)].cases, 6);
+  EXPECT_EQ(classes[0].margins[static_cast<size_t>(LatencyMetric::stall)].cases, 0);
   EXPECT_EQ(classes[0].invalid.seen, 0);
+}
+
+// Its processes' medians are 2.5 to 12.5 % apart; the class as a whole would see 2 % of p50.
+TEST(Replay, ACaseThatIsBlindIsCountedThoughItsClassIsNot) {
+  std::vector<RecordedBlock> blocks = quiet_blocks(false, 48);
+  const std::string noisy = blocks.front().case_id;
+  for (RecordedBlock& block : blocks) {
+    if (block.case_id != noisy) continue;
+    block.block.processes[static_cast<size_t>(block.number) % 4].p50_us *= 1 + 0.025 * (1 + block.number % 5);
+  }
+  const std::vector<ReplayedClass> classes = replay(policy(), blocks, kFew);
+  const auto& p50 = classes[0].margins[static_cast<size_t>(LatencyMetric::p50)];
+  EXPECT_EQ(p50.cases, 6);
+  EXPECT_EQ(p50.blind, 1);
+  EXPECT_NEAR(p50.smallest, std::log1p(0.02), 1e-12);
+  EXPECT_GT(p50.largest, std::log1p(0.02));
+  EXPECT_THAT(markdown(classes, kFew), HasSubstr(" (blind: 1 of 6), p90 "));
 }
 
 // A machine that slows whatever comes second would show in no gate made of these blocks, each with a new coin.
