@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/error.h"
 #include "gate/policy.h"
@@ -141,6 +143,10 @@ TEST(Replay, StallsThatHeldOutBlocksDidNotKeepMakeNoGateInvalid) {
   for (RecordedBlock& block : blocks) {
     if (block.number >= 12) block.block.processes[3].stall = NAN;
   }
+  std::vector<RecordedBlock> calibrating;
+  std::ranges::copy_if(blocks, std::back_inserter(calibrating), [](const auto& block) { return block.number < 12; });
+  const GatedCase gated = gated_case(policy(), calibrate(policy(), calibrating).at("quiet"), blocks.front().case_id);
+  EXPECT_TRUE(gated.margins[static_cast<size_t>(LatencyMetric::stall)].gates);
   const std::vector<ReplayedClass> classes = replay(policy(), blocks, kFew);
   EXPECT_EQ(classes[0].margins[static_cast<size_t>(LatencyMetric::p50)].cases, 6);
   EXPECT_EQ(classes[0].margins[static_cast<size_t>(LatencyMetric::stall)].cases, 0);
