@@ -207,12 +207,11 @@ int bisect_command(const Options& options) {
   const LibraryRecipe recipe = find_recipe(source_root(options), options.library);
   const std::vector<LibraryVersion> versions = versions_between(library_place(options), recipe, options.bisect, notes);
   for (const std::string& note : notes) fmt::print(stderr, "assay: {}\n", note);
-  const fs::path folder =
-      options.out.empty() ? fresh_folder(source_root(options), "bisect-", "-" + options.library) : options.out;
+  const OutFolder out(options.out, source_root(options), "bisect-", "-" + options.library);
   try {
-    return find_first(options, versions, folder);
+    return find_first(options, versions, out.path());
   } catch (const Stopped&) {
-    fmt::print(stderr, "assay: stopped; the same command with --out {} goes on\n", shell_quoted(folder.string()));
+    fmt::print(stderr, "assay: stopped; the same command with --out {} goes on\n", shell_quoted(out.path().string()));
     return 128 + interrupt_signal();
   }
 }

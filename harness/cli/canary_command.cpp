@@ -292,9 +292,9 @@ int canary_command(const Options& given) {
   }
   const CanarySetting setting = canary_setting(goes_on ? resumed(given, given.resume / "pin") : given);
   const Options& options = setting.options;
-  const fs::path folder = !options.resume.empty() ? options.resume
-                          : !options.out.empty()  ? options.out
-                                                  : fresh_folder(setting.trees.root, "canary-", "-" + options.library);
+  const OutFolder out(options.resume.empty() ? options.out : options.resume, setting.trees.root, "canary-",
+                      "-" + options.library);
+  const fs::path& folder = out.path();
   std::error_code error;
   if (options.resume.empty() && is_there(folder) && !fs::is_empty(folder, error)) {
     throw UsageError("--out " + folder.string() +

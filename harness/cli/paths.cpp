@@ -9,7 +9,6 @@
 #include "cli/interrupt.h"
 #include "core/error.h"
 #include "gate/program.h"
-#include "record/run_folder.h"
 #include "worker/sanitized.h"
 
 namespace assay {
@@ -61,16 +60,25 @@ std::string root_argument(const Options& options) {
   return options.root.empty() ? "" : " --root " + shell_word(options.root.string());
 }
 
-fs::path fresh_folder(const fs::path& root, const std::string& before, const std::string& after) {
+OutFolder::OutFolder(const fs::path& given, const fs::path& root, const std::string& before, const std::string& after)
+    : path_(given), is_made_(given.empty()) {
+  if (!is_made_) return;
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   ::gmtime_r(&now, &utc);
   char text[32];
   std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc);
   const fs::path first = root / "runs" / (before + text + after);
-  fs::path out = first;
-  for (int i = 2; is_there(out); ++i) out = first.string() + "." + std::to_string(i);
-  return out;
+  path_ = first;
+  std::error_code error;
+  fs::create_directories(path_.parent_path(), error);
+  for (int i = 2; !error && !fs::create_directory(path_, error); ++i) path_ = first.string() + "." + std::to_string(i);
+  if (error) throw UsageError(path_.string() + ": cannot be made: " + error.message() + "; name a folder by --out");
+}
+
+OutFolder::~OutFolder() {
+  std::error_code not_empty;
+  if (is_made_) fs::remove(path_, not_empty);
 }
 
 std::vector<fs::path> module_files(const Options& options) {

@@ -20,9 +20,24 @@ std::filesystem::path source_root(const Options& options);
 // " --root DIR" for a line to paste; empty where the caller gave none.
 std::string root_argument(const Options& options);
 
-// runs/BEFORE<time>AFTER below the root, with a number behind it where that is there already: for a command to make.
-std::filesystem::path fresh_folder(const std::filesystem::path& root, const std::string& before,
-                                   const std::string& after);
+// What a command writes into: the folder that it was given or, where that is empty, runs/BEFORE<time>AFTER below the
+// root, with a number behind it where that is there already. Such a one is made at once, so that no other command has
+// it, however close they begin, and goes again if nothing was written into it. Throws UsageError when it cannot be
+// made.
+class OutFolder {
+ public:
+  OutFolder(const std::filesystem::path& given, const std::filesystem::path& root, const std::string& before,
+            const std::string& after);
+  OutFolder(const OutFolder&) = delete;
+  OutFolder& operator=(const OutFolder&) = delete;
+  ~OutFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  bool is_made_;
+};
 
 // The modules a command is about, absolute and in name order. Throws UsageError when there are none.
 std::vector<std::filesystem::path> module_files(const Options& options);

@@ -41,9 +41,8 @@ namespace fs = std::filesystem;
 
 // runs/latest points to the run that began last with the default --out; replaced whole, so that it always points.
 void point_latest_to(const fs::path& run) {
-  const fs::path link = run.parent_path() / "latest", fresh = link.string() + ".part";
+  const fs::path link = run.parent_path() / "latest", fresh = run.string() + ".latest";
   std::error_code error;
-  fs::remove(fresh, error);
   fs::create_symlink(run.filename(), fresh, error);
   if (!error) fs::rename(fresh, link, error);
   if (error) fmt::print(stderr, "assay: {} is not set to this run: {}\n", link.string(), error.message());
@@ -298,9 +297,9 @@ int run_command(const Options& given) {
   const bool goes_on = !given.resume.empty() && !never_began(given.resume);
   Setting setting = set_up(with_seed(goes_on ? resumed(given) : given));
   const Options& options = setting.options;
-  const fs::path out = !options.resume.empty() ? options.resume
-                       : !options.out.empty()  ? options.out
-                                               : fresh_folder(setting.trees.root, "", "-" + tier_word(options));
+  const OutFolder out_folder(options.resume.empty() ? options.out : options.resume, setting.trees.root, "",
+                             "-" + tier_word(options));
+  const fs::path& out = out_folder.path();
   const KernelPlatforms platforms = platforms_of(options, setting.loaded);
   const Goldens goldens(setting.trees.golden(), setting.ops, platforms);
   goldens.require_truth(setting.trees.ops_with_truth(setting.plan));

@@ -89,10 +89,10 @@ void print_document(const Result& result) {
 void add_bundle(const OneCase& one, const Options& options, Result& result) {
   result.no_bundle = interrupt_signal() != 0 ? "interrupted" : too_large_to_bundle(one.op(), result.shrunk.smallest);
   if (!result.no_bundle.empty()) return;
-  const fs::path folder = options.out.empty() ? fresh_folder(source_root(options), "shrunk-", "") : options.out;
   try {
-    result.not_shown = one.write_bundle(result.shrunk.smallest, result.record, folder);
-    result.bundle = folder;
+    const OutFolder out(options.out, source_root(options), "shrunk-", "");
+    result.not_shown = one.write_bundle(result.shrunk.smallest, result.record, out.path());
+    result.bundle = out.path();
   } catch (const UsageError& e) {
     result.no_bundle = e.what();  // what was found is told all the same
   }

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
-#include <fstream>
+#include <cstdio>
+#include <cstring>
 #include <functional>
 
 #include "check/allowed.h"
@@ -347,11 +349,12 @@ std::string put_in(std::string program, std::string_view mark, const std::string
   return program.replace(at, mark.size(), text);
 }
 
-void write(const fs::path& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw UsageError("--out " + file.string() + ": cannot be written");
+void write_new(const fs::path& file, const std::string& text) {
+  std::FILE* const out = std::fopen(file.c_str(), "wbx");
+  const bool is_written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  if (out == nullptr || std::fclose(out) != 0 || !is_written) {
+    throw UsageError("--out " + file.string() + ": " + std::strerror(errno));
+  }
 }
 
 }  // namespace
@@ -407,12 +410,12 @@ void write_bundle(const BundleOf& what, const fs::path& given) {
   fs::path folder = fs::absolute(given).lexically_normal();
   if (folder.filename().empty()) folder = folder.parent_path();  // a slash at the end
   std::error_code error;
-  fs::create_directories(folder.parent_path(), error);
-  if (!error && !fs::create_directory(folder, error) && !error) error = std::make_error_code(std::errc::file_exists);
+  fs::create_directories(folder, error);
+  if (!error && !fs::is_empty(folder, error) && !error) error = std::make_error_code(std::errc::file_exists);
   if (error) throw UsageError("--out " + folder.string() + ": " + error.message());
-  write(folder / bundle_file_name(what.kernel), program);
-  write(folder / "case.txt", what.record.kernel_id + "\n" + std::string(word_of(what.record.verdict)) + ": " +
-                                 what.record.reason + "\n" + what.record.repro + "\n");
+  write_new(folder / bundle_file_name(what.kernel), program);
+  write_new(folder / "case.txt", what.record.kernel_id + "\n" + std::string(word_of(what.record.verdict)) + ": " +
+                                     what.record.reason + "\n" + what.record.repro + "\n");
 }
 
 }  // namespace assay

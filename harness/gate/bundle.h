@@ -38,8 +38,8 @@ std::string why_not_shown(const BundleOf& what);
 std::string bundle_file_name(const KernelInfo& kernel);  // repro.cpp, or repro.cu
 std::string bundle_program(const BundleOf& what);
 
-// Writes the program and case.txt (the kernel id, then what failed and how to replay it) into a new folder. Throws
-// UsageError when that exists or cannot be written, or the case is too large.
+// Writes the program and case.txt (the kernel id, then what failed and how to replay it) into a folder that is new or
+// empty. Throws UsageError when it is neither or cannot be written, or the case is too large.
 void write_bundle(const BundleOf& what, const std::filesystem::path& folder);
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -342,6 +343,25 @@ TEST_F(Cli, WithoutOutTheLatestRunIsPointedTo) {
   EXPECT_NE(fs::read_symlink(latest), first);
   EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);  // elsewhere: the link stays
   EXPECT_EQ(read_run(latest).asked.argv, arguments);
+}
+
+TEST_F(Cli, RunsThatBeginTogetherHaveFoldersOfTheirOwn) {
+  const std::vector<std::string> arguments{"check", "--root", tree(), "--module", module("good"), "--filter", kCase};
+  std::vector<std::future<ProgramEnd>> begun;
+  for (int i = 0; i < 4; ++i) begun.push_back(std::async(std::launch::async, [&] { return assay(arguments); }));
+  for (std::future<ProgramEnd>& one : begun) {
+    const ProgramEnd end = one.get();
+    EXPECT_EQ(end.status, 0) << end.output;
+    EXPECT_THAT(end.output, Not(HasSubstr("is not set")));
+  }
+  size_t runs = 0;
+  for (const fs::directory_entry& run : fs::directory_iterator(folder / "root" / "runs")) {
+    if (run.is_symlink()) continue;
+    ++runs;
+    EXPECT_EQ(read_run(run.path()).exit_code, 0);
+    EXPECT_EQ(read_records(run.path()).size(), 1);
+  }
+  EXPECT_EQ(runs, begun.size());
 }
 
 TEST_F(Cli, AFullDiskIsOneLine) {

@@ -67,7 +67,8 @@ ASSAY_HD constexpr double add_underflow(double error, double underflow, double c
 // The same, `underflows` in all, for loops along which that is one number: without a branch they vectorise.
 ASSAY_HD constexpr double add_underflows(double error, double underflows) {
   const double relative = error * (1 + 0x1p-40), absolute = error + underflows;
-  return (underflows < 0x1p-1000) & (error > 0x1p-900) ? relative : absolute;
+  const bool is_far_above = (underflows < 0x1p-1000) & (error > 0x1p-900);
+  return is_far_above ? relative : absolute;
 }
 
 // Relative error of exp(-argument), argument >= 0, computed in a type of roundoff u. The argument's own rounding is
