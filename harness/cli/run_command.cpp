@@ -45,7 +45,9 @@ void point_latest_to(const fs::path& run) {
   std::error_code error;
   fs::create_symlink(run.filename(), fresh, error);
   if (!error) fs::rename(fresh, link, error);
-  if (error) fmt::print(stderr, "assay: {} is not set to this run: {}\n", link.string(), error.message());
+  if (!error) return;
+  fmt::print(stderr, "assay: {} is not set to this run: {}\n", link.string(), error.message());
+  fs::remove(fresh, error);
 }
 
 std::string tier_word(const Options& options) {

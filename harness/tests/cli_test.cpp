@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -330,38 +329,6 @@ TEST_F(Cli, ATemporaryBaseIsRemovedHoweverTheCommandEnds) {
   const ProgramEnd end = run_program({"sh", "-c", "{ " + unread + "; echo $? >&2; } | true"}, variables);
   EXPECT_EQ(end.output, std::to_string(128 + SIGPIPE) + "\n");
   EXPECT_TRUE(fs::is_empty(tmp));
-}
-
-TEST_F(Cli, WithoutOutTheLatestRunIsPointedTo) {
-  const std::string root = tree();
-  const std::vector<std::string> arguments{"check", "--root", root, "--module", module("good"), "--filter", kCase};
-  ASSERT_EQ(assay(arguments).status, 0);
-  const fs::path latest = folder / "root" / "runs" / "latest";
-  const fs::path first = fs::read_symlink(latest);
-  EXPECT_EQ(read_run(latest).exit_code, 0);
-  ASSERT_EQ(assay(arguments).status, 0);
-  EXPECT_NE(fs::read_symlink(latest), first);
-  EXPECT_EQ(check("good", kCase, {"--root", root}).status, 0);  // elsewhere: the link stays
-  EXPECT_EQ(read_run(latest).asked.argv, arguments);
-}
-
-TEST_F(Cli, RunsThatBeginTogetherHaveFoldersOfTheirOwn) {
-  const std::vector<std::string> arguments{"check", "--root", tree(), "--module", module("good"), "--filter", kCase};
-  std::vector<std::future<ProgramEnd>> begun;
-  for (int i = 0; i < 4; ++i) begun.push_back(std::async(std::launch::async, [&] { return assay(arguments); }));
-  for (std::future<ProgramEnd>& one : begun) {
-    const ProgramEnd end = one.get();
-    EXPECT_EQ(end.status, 0) << end.output;
-    EXPECT_THAT(end.output, Not(HasSubstr("is not set")));
-  }
-  size_t runs = 0;
-  for (const fs::directory_entry& run : fs::directory_iterator(folder / "root" / "runs")) {
-    if (run.is_symlink()) continue;
-    ++runs;
-    EXPECT_EQ(read_run(run.path()).exit_code, 0);
-    EXPECT_EQ(read_records(run.path()).size(), 1);
-  }
-  EXPECT_EQ(runs, begun.size());
 }
 
 TEST_F(Cli, AFullDiskIsOneLine) {
