@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 
 #include "core/error.h"
 #include "gate/nearest.h"
@@ -18,6 +20,7 @@ namespace fs = std::filesystem;
 struct PastRun {
   fs::path folder;
   Run run;
+  std::string text;  // its run.json
 };
 
 // Nothing for a folder that holds no finished run of a kind that counts, or one nobody can read here.
@@ -25,7 +28,7 @@ std::optional<PastRun> past_run(const fs::path& folder) {
   std::error_code error;
   if (fs::is_symlink(folder, error) || !fs::exists(folder / "run.json", error)) return std::nullopt;
   try {
-    PastRun past{folder, read_run(folder)};
+    PastRun past{folder, read_run(folder), read_whole(folder / "run.json")};
     if (!past.run.exit_code || past.run.asked.tier == name_of(Tier::smoke)) return std::nullopt;
     return past;
   } catch (const UsageError&) {
@@ -40,9 +43,10 @@ std::vector<PastRun> newest_first(const fs::path& history, const std::string& be
   for (fs::directory_iterator entry(history, error), end; !error && entry != end; entry.increment(error)) {
     if (auto past = past_run(entry->path()); past && past->run.started < before) runs.push_back(std::move(*past));
   }
-  const auto started = [](const PastRun& past) { return past.run.started; };
-  std::ranges::sort(runs, std::greater{}, started);
-  const auto copies = std::ranges::unique(runs, {}, started);
+  // Those of one second may differ: only the whole text tells a copy.
+  const auto key = [](const PastRun& past) { return std::tie(past.run.started, past.text); };
+  std::ranges::sort(runs, std::greater{}, key);
+  const auto copies = std::ranges::unique(runs, {}, key);
   runs.erase(copies.begin(), copies.end());
   return runs;
 }

@@ -137,6 +137,19 @@ TEST_F(StaleIssues, ACaseBesideAnotherThatIsRightCountsToo) {
   }
 }
 
+TEST_F(StaleIssues, TwoRunsThatBeganInOneSecondAreTwo) {
+  keep_clean(1, 20);
+  EXPECT_EQ(stale().size(), 1u);
+  // Whichever of the two comes first, the one that shows it resets.
+  for (const char* finished : {"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"}) {
+    assay::Run other = run(20);
+    other.finished = finished;
+    keep(other, {shown()}, "-other");
+    EXPECT_THAT(stale(), IsEmpty()) << finished;
+    std::filesystem::remove_all(history / (other.started + "-other"));
+  }
+}
+
 TEST_F(StaleIssues, RunsThatCouldNotShowItNeitherCountNorReset) {
   keep_clean(1, 18);
   keep(run(20), {unjudged()});
