@@ -17,7 +17,7 @@ class FloatingPointState {
 
  private:
   std::fenv_t state_{};
-  int rounding_;
+  [[maybe_unused]] int rounding_;  // what is known where there is no MXCSR
 };
 
 }  // namespace assay
