@@ -81,8 +81,8 @@ ASSAY_HD Element<Real> bias_gelu(Form form, double x, double bias) {
   const double error = add_underflows(tail_error + 6 * u * std::fabs(high_part(y)), 0x1p-1070);
   // Where there is no formula: the limits, and NaN.
   const double limit = is_left ? -0.0 : high_part(t);
-  const bool is_overflow = is_finite(x) & is_finite(bias);
-  const double argument = is_overflow ? std::numeric_limits<double>::max() : size;
+  const bool is_x_finite = is_finite(x), is_bias_finite = is_finite(bias);
+  const double argument = (is_x_finite & is_bias_finite) ? std::numeric_limits<double>::max() : size;
   return {is_ordinary ? y : Real(limit),
           is_ordinary ? error : 0,
           {is_ordinary ? tail_size : 0, is_ordinary ? high_part(exponent) : kInfinity},
