@@ -1,7 +1,6 @@
 #include "gate/arms.h"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -16,33 +15,70 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names, or what names begin with, of functions that bring in what is not in the module: the environment, files, code.
-constexpr std::array<std::string_view, 23> kReaders{"getenv",
-                                                    "secure_getenv",
-                                                    "environ",
-                                                    "__environ",
-                                                    "open",
-                                                    "open64",
-                                                    "__open_2",
-                                                    "__open64_2",
-                                                    "openat",
-                                                    "openat64",
-                                                    "fopen",
-                                                    "fopen64",
-                                                    "popen",
-                                                    "opendir",
-                                                    "execve",
-                                                    "execvp",
-                                                    "posix_spawn",
-                                                    "dlopen",
-                                                    "dlmopen",
-                                                    "nvrtc*",
-                                                    "cuModuleLoad*",
-                                                    "cuLibraryLoad*",
-                                                    "_ZNSt13basic_filebuf*"};
+// Names, or what names begin with ('*'), of functions that bring in what is not in the module: the environment, what
+// the file system holds, other programs, code. std::ifstream is one or another of its parts, as it was inlined.
+constexpr std::string_view kReaders[] = {"getenv",
+                                         "secure_getenv",
+                                         "environ",
+                                         "__environ",
+                                         "_gfortran_get_environment_variable*",
+                                         "open",
+                                         "open64",
+                                         "__open*",
+                                         "openat*",
+                                         "fopen*",
+                                         "freopen*",
+                                         "shm_open",
+                                         "syscall",
+                                         "socket",
+                                         "_gfortran_st_open",
+                                         "_ZNSt13basic_filebuf*",
+                                         "_ZNSt13basic_fstream*",
+                                         "_ZNSt14basic_ifstream*",
+                                         "opendir",
+                                         "scandir*",
+                                         "glob",
+                                         "glob64",
+                                         "ftw*",
+                                         "nftw*",
+                                         "fts_open*",
+                                         "stat",
+                                         "stat64",
+                                         "statx",
+                                         "lstat*",
+                                         "fstatat*",
+                                         "__xstat*",
+                                         "__lxstat*",
+                                         "__fxstatat*",
+                                         "access",
+                                         "faccessat",
+                                         "readlink*",
+                                         "realpath",
+                                         "__realpath*",
+                                         "_ZNSt10filesystem*",
+                                         "_ZNKSt10filesystem*",
+                                         "popen",
+                                         "system",
+                                         "wordexp",
+                                         "fork",
+                                         "vfork",
+                                         "execl*",
+                                         "execv*",
+                                         "fexecve",
+                                         "posix_spawn*",
+                                         "dlopen",
+                                         "dlmopen",
+                                         "dlsym",
+                                         "dlvsym",
+                                         "nvrtc*",
+                                         "nvJitLink*",
+                                         "cuModuleLoad*",
+                                         "cuLibraryLoad*",
+                                         "cuLink*",
+                                         "cudaLibraryLoad*"};
 
 bool is_reader(std::string_view name) {
-  return std::any_of(kReaders.begin(), kReaders.end(), [&](std::string_view reader) {
+  return std::ranges::any_of(kReaders, [&](std::string_view reader) {
     return reader.ends_with('*') ? name.starts_with(reader.substr(0, reader.size() - 1)) : name == reader;
   });
 }

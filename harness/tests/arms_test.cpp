@@ -58,6 +58,37 @@ TEST(Arms, AModuleThatReadsAtRunTimeIsMeasuredThoughItsBytesAreTheSame) {
   EXPECT_EQ(pair_up({kernel("k", kReads)}, {kernel("k", kReads)}, "cpu").both.at("gemm/k").unchanged, "");
 }
 
+// Each by itself, unoptimized and optimized: what the compiler inlines of the library's classes differs.
+TEST(Arms, AModuleThatReadsInAnyLanguagesWayIsMeasured) {
+  struct Way {
+    const char *compiler, *file, *code;
+  };
+  constexpr Way kWays[] = {
+      {"c++", "k.cpp", "#include <fstream>\nint f(const char* p) { return std::ifstream(p).get(); }"},
+      {"c++", "k.cpp", "#include <fstream>\nint f(const char* p) { return std::fstream(p).get(); }"},
+      {"c++", "k.cpp", "#include <filesystem>\nint f(const char* p) { return std::filesystem::exists(p); }"},
+      {"cc", "k.c", "#include <stdio.h>\nint f(const char* p) { return freopen(p, \"r\", stdin) != 0; }"},
+      {"cc", "k.c", "#include <fcntl.h>\nint f(const char* p) { return openat(AT_FDCWD, p, O_RDONLY); }"},
+      {"cc", "k.c", "#include <unistd.h>\nint f(const char* p) { return access(p, R_OK); }"},
+      {"cc", "k.c", "#include <sys/stat.h>\nlong f(const char* p) { struct stat s; stat(p, &s); return s.st_size; }"},
+      {"cc", "k.c", "#include <stdlib.h>\nint f(const char* p) { return system(p); }"},
+      {"cc", "k.c",
+       "#include <unistd.h>\n#include <sys/syscall.h>\nlong f(char* p) { return syscall(SYS_open, p, 0); }"},
+      {"cc", "k.c", "#define _GNU_SOURCE\n#include <dlfcn.h>\nvoid* f(char* p) { return dlsym(RTLD_DEFAULT, p); }"}};
+  Scratch scratch;
+  for (const auto& [compiler, file, code] : kWays) {
+    for (const char* level : {"-O0", "-O2"}) {
+      write_text(scratch.path / file, code + std::string("\n"));
+      const fs::path module = scratch.path / "k.so";
+      const ProgramEnd end =
+          run_program({compiler, level, "-fPIC", "-shared", "-o", module.string(), (scratch.path / file).string()});
+      ASSERT_EQ(end.status, 0) << end.output;
+      EXPECT_NE(reads_at_run_time(module), "") << code << level;
+      EXPECT_EQ(pair_up({kernel("k", module)}, {kernel("k", module)}, "cpu").both.at("gemm/k").unchanged, "") << code;
+    }
+  }
+}
+
 TEST(Arms, AModuleThatTakesLibrariesFromBesideItselfIsNeverUnchangedElsewhere) {
   Scratch scratch;
   write_text(scratch.path / "k.c", "int f(int n) { return n + 1; }\n");
