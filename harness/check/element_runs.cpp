@@ -62,12 +62,12 @@ ASSAY_CLONES void judge_sure(const Run& run, const float* got, int64_t count, Ve
     const int64_t above = rough < 1 ? 1 : rough, within = above > kHistogramBins - 1 ? kHistogramBins - 1 : above;
     const int64_t bin = bits == 0 ? 0 : within;
     out.q[i] = is_sure ? q : 0;
-    out.ulps[i] = is_sure & is_miss ? apart : 0;
+    out.ulps[i] = (is_sure & is_miss) ? apart : 0;
     out.rank[i] = is_sure ? bits : Verdicts::kNoQ;
     out.bin[i] = static_cast<uint8_t>(is_sure ? bin : kHistogramBins);
     out.is_open[i] = is_sure ? 0 : 1;
     const int64_t tier = is_rigorous ? one(kRigorous) : one(kWeak);
-    const int64_t vacuous = (e >= magnitude) & (e > kUnderflowLevel) ? one(kVacuous) : 0;
+    const int64_t vacuous = ((e >= magnitude) & (e > kUnderflowLevel)) ? one(kVacuous) : 0;
     const int64_t misrounded = is_miss ? one(kMisrounded) : 0;
     out.tally[i] = is_sure ? tier + vacuous + misrounded : 0;
   }
@@ -119,7 +119,7 @@ ASSAY_CLONES void round_sure(const Run& run, int64_t count, uint32_t* bits, uint
     const double wide = run.e_ref[i] * (1 + 0x1p-30) + magnitude * 0x1p-52;
     const float low = static_cast<float>(r - wide), high = static_cast<float>(r + wide);
     const bool is_sure = (low == high) & (run.lo[i] == 0) & (magnitude <= std::numeric_limits<double>::max());
-    bits[i] = is_sure & (low != 0) ? std::bit_cast<uint32_t>(low) : 0;
+    bits[i] = (is_sure & (low != 0)) ? std::bit_cast<uint32_t>(low) : 0;
     is_open[i] = is_sure ? 0 : 1;
   }
 }
