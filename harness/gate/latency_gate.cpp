@@ -164,7 +164,7 @@ void LatencyGate::take(const MeasuredCase& measured) {
 void LatencyGate::take_void(State& state, const std::string& why) {
   ++state.voids;
   ++state.all_voids[why];
-  if (!is_too_many(state.voids, std::max(2 * target(), policy_.looks.back()))) return;
+  if (!is_too_many(state.voids, std::max(2 * target(), policy_.void_blocks))) return;
   std::string reason = fmt::format("too many of its blocks were void, {} were not:", state.all_blocks);
   for (const auto& [cause, count] : state.all_voids) reason += fmt::format(" {} ({})", cause, count);
   close_all(state, LatencyOutcome::invalid, reason);

@@ -20,10 +20,10 @@
 //
 // Blocks that the caller voids count for no case, and it gets more until at most the policy's share of them is void:
 // disturbances come in bursts, which are waited out. A case is invalid as soon as more are void than that share of
-// twice those it needs, or of the last look's where that is more. A block that lacks a metric is void for that pair
-// alone, which is invalid once more lack it than that share of twice those it needs; or not gated, where no calibration
-// has shown that the case has that metric at all. Because a change can cause what
-// voids a block, voids are counted by arm, and an imbalance is a finding that leaves the gate inconclusive.
+// twice those it needs, or of the policy's `void_blocks` where that is more. A block that lacks a metric is void for
+// that pair alone, which is invalid once more lack it than that share of twice those it needs; or not gated, where no
+// calibration has shown that the case has that metric at all. Because a change can cause what voids a block, voids are
+// counted by arm, and an imbalance is a finding that leaves the gate inconclusive.
 //
 // A kernel that fails in a process of the change has failed, whatever its latency; one that fails in both arms is
 // invalid; where it fails in the base alone, the block is void, and the case invalid if the base fails in all of the

@@ -78,8 +78,8 @@ std::map<std::string, Entry> by_target(TomlTable table, Entry (*read)(TomlTable)
 }  // namespace
 
 LatencyPolicy read_latency_policy(TomlTable table) {
-  std::vector<std::string> keys{"alpha",      "confidence",   "screens",       "looks",        "spends",
-                                "void_share", "tail_samples", "prior_freedom", "margin_errors"};
+  std::vector<std::string> keys{"alpha",      "confidence",  "screens",      "looks",         "spends",
+                                "void_share", "void_blocks", "tail_samples", "prior_freedom", "margin_errors"};
   for (const LatencyMetric metric : kLatencyMetrics) keys.emplace_back(word_of(metric));
   keys.insert(keys.end(), {"voids", "samples"});
   table.allow(keys);
@@ -90,6 +90,7 @@ LatencyPolicy read_latency_policy(TomlTable table) {
   policy.looks = read_looks(table, "looks", 1);
   policy.spends = read_spends(table, policy.looks.size());
   policy.void_share = fraction(table, "void_share");
+  policy.void_blocks = count_between(table, "void_blocks", 1, 1000000);
   policy.tail_samples = count_between(table, "tail_samples", 1, 1000000);
   policy.prior_freedom = table.positive("prior_freedom");
   policy.margin_errors = table.positive("margin_errors");

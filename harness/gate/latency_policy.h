@@ -19,7 +19,8 @@ struct LatencyPolicy {
   std::vector<int64_t> screens;  // blocks after which cases may pass, the first of every case
   std::vector<int64_t> looks;    // fresh blocks after which those that did not are judged
   std::vector<double> spends;    // the share of alpha of each look; together 1
-  double void_share = 0;         // of a case's blocks; more void ones make it invalid
+  double void_share = 0;         // of a case's blocks; more void ones make it invalid,
+  int64_t void_blocks = 0;       // once they are more than that share of so many, or of twice those that it needs
   int64_t tail_samples = 0;      // the least a process needs for its tail and stalls to count
   double prior_freedom = 0;      // the most degrees of freedom of the past in the screen
   double margin_errors = 0;      // a margin is so many calibrated standard errors or more

@@ -51,6 +51,7 @@ screens = [4, 12]
 looks = [12, 24]
 spends = [0.25, 0.75]
 void_share = 0.25
+void_blocks = 96
 tail_samples = 50
 prior_freedom = 20
 margin_errors = 3
@@ -212,6 +213,7 @@ TEST_F(Files, TheLatencyGatesNumbersRead) {
   EXPECT_THAT(latency->looks, ElementsAre(12, 24));
   EXPECT_THAT(latency->spends, ElementsAre(0.25, 0.75));
   EXPECT_EQ(latency->void_share, 0.25);
+  EXPECT_EQ(latency->void_blocks, 96);
   EXPECT_EQ(latency->tail_samples, 50);
   EXPECT_EQ(latency->samples.at("cpu").tail_seconds, 0.3);
   EXPECT_EQ(latency->samples.at("cuda").enough, 50);
@@ -272,6 +274,7 @@ TEST_F(Files, TheLatencyGatesNumbersAreReadStrictly) {
   EXPECT_THAT(refusal_with("[0.25, 0.75]", "[0.25, 0.7]"), HasSubstr("latency.spends: must be 1 together"));
   EXPECT_THAT(refusal_with("[0.25, 0.75]", "[-0.25, 1.25]"), HasSubstr("latency.spends: must not be negative"));
   EXPECT_THAT(refusal_with("void_share = 0.25", "void_share = 1.5"), HasSubstr("latency.void_share: must be below 1"));
+  EXPECT_THAT(refusal_with("void_blocks = 96", "void_blocks = 0"), HasSubstr("latency.void_blocks"));
   EXPECT_THAT(refusal_with("tail_samples = 50", "tail_samples = 0"), HasSubstr("latency.tail_samples: must be from 1"));
   EXPECT_THAT(refusal_with("margin_blocks = 24", "margin_blocks = 0"),
               HasSubstr("latency.stall.margin_blocks: must be from 1"));

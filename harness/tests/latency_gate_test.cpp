@@ -110,7 +110,7 @@ TEST(LatencyGate, WhatMovedByLessThanCountsPasses) {
 TEST(LatencyGate, WhatStaysInDoubtIsInconclusive) {
   Driver driver({gated("a")});
   const LatencyResult result = driver.run(all_around(0.012, 0.15));
-  EXPECT_EQ(driver.blocks, 12 + 96) << "every look was tried";
+  EXPECT_EQ(driver.blocks, 12 + policy().looks.back()) << "every look was tried";
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.cases[0].pairs[kP50].outcome, LatencyOutcome::inconclusive);
   EXPECT_THAT(result.cases[0].pairs[kP50].reason, HasSubstr("neither below +2.02 % nor, beyond doubt, above +0.30 %"));
@@ -166,7 +166,7 @@ TEST(LatencyGate, VoidBlocksCountForNothingAndTooManyMakeACaseInvalid) {
     for (int64_t i = 0; i < blocks; ++i) burst.step(all_around(0), only_a);
     return std::pair{burst.run(all_around(0)), burst.blocks};
   };
-  const int64_t most = policy().looks.back() / 4;
+  const int64_t most = policy().void_blocks / 4;
   {
     const auto [result, blocks] = burst_on_a(most);
     EXPECT_EQ(result.exit_code, 0) << "a burst is waited out";
@@ -280,7 +280,7 @@ TEST(LatencyGate, AKernelThatFailsInTheChangeFails) {
 TEST(LatencyGate, TheGravestOutcomeIsTheExitCode) {
   Driver driver({gated("invalid"), gated("slow")});
   const auto void_first = [](size_t c) { return c == 0 ? std::optional<VoidBlock>{{.why = "steal"}} : std::nullopt; };
-  const int64_t too_many = policy().looks.back() / 4 + 1;
+  const int64_t too_many = policy().void_blocks / 4 + 1;
   for (int64_t i = 0; i < too_many; ++i) driver.step(all_around(0.05), void_first);
   EXPECT_EQ(driver.run(all_around(0.05)).exit_code, 1) << "a regression goes before an invalid case";
   Driver doubtful({gated("invalid"), gated("doubt")});
