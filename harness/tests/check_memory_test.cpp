@@ -154,6 +154,11 @@ TEST(Chunks, AnyBitOfAnyPartCounts) {
   EXPECT_NE(hash(), whole);
 }
 
+TEST(HashDeathTest, NullHasNoBytes) {
+  EXPECT_EQ(xxh64_of(nullptr, 0), 0xef46db3751d8e999u) << "of nothing, doc/xxhash_spec.md";
+  EXPECT_DEATH(xxh64_of(nullptr, 1), "");
+}
+
 // What devices compute (check/xxh64.h) is what the library computes, whatever follows the last byte.
 TEST(Chunks, DigestsOfDevicesAreTheLibrarys) {
   std::mt19937_64 random(33);
