@@ -15,6 +15,7 @@ namespace assay {
 inline constexpr int64_t kHashChunk = 16 << 10;
 constexpr int64_t hash_chunks(int64_t bytes) { return (bytes + kHashChunk - 1) / kHashChunk; }
 
+// Null has no bytes.
 uint64_t xxh64_of(const void* data, size_t bytes, uint64_t seed = 0);
 
 // Of the digests of a tensor's chunks, continued from `seed`.
