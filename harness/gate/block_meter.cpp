@@ -147,9 +147,9 @@ std::optional<BlockMeter::Measured> BlockMeter::run_processes(BlockOrder order, 
   }
   const auto read_sentinels = [&] {
     for (Running& one : all) {
-      const SentinelTimes times = one.process->sentinel();
-      one.sentinels_us.push_back(times.compute_us);
-      if (one.lost.empty()) one.lost = times.failed;
+      const SentinelTime time = one.process->sentinel();
+      one.sentinels_us.push_back(time.us);
+      if (one.lost.empty()) one.lost = time.failed;
     }
   };
   const std::vector<Visit> cases = visits(wanted, draw);

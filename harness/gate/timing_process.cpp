@@ -23,7 +23,7 @@ class JudgeThatTimes : public TimingProcess {
   Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) override {
     return judge_.time(kernel, c, plan);
   }
-  SentinelTimes sentinel() override { return judge_.sentinel(); }
+  SentinelTime sentinel() override { return judge_.sentinel(); }
   double seconds_spent() override { return judge_.seconds_spent(); }
 
  private:

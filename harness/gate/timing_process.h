@@ -14,7 +14,7 @@ class TimingProcess {
   // As in JudgeClient; either may throw JudgeDied.
   virtual void prepare(const KernelInfo& kernel, const Case& c) = 0;
   virtual Timed time(const KernelInfo& kernel, const Case& c, const TimePlan& plan) = 0;
-  virtual SentinelTimes sentinel() = 0;
+  virtual SentinelTime sentinel() = 0;
   virtual double seconds_spent() = 0;
 };
 using StartTiming = std::function<std::unique_ptr<TimingProcess>()>;

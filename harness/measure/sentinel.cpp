@@ -1,8 +1,6 @@
 #include "measure/sentinel.h"
 
-#include <cstddef>
-#include <numeric>
-#include <vector>
+#include <cstdint>
 
 #include "measure/sampler_cuda.h"
 #include "measure/sentinel_cuda.h"
@@ -10,9 +8,9 @@
 namespace assay {
 namespace {
 
-// Medians of so many samples, each of the whole work: never in batches.
-SamplerOptions options(const char* name, int64_t samples) {
-  return {.name = name,
+// Each sample is of the whole work: never in batches.
+SamplerOptions options(int64_t samples) {
+  return {.name = "sentinel",
           .below_50us = samples,
           .below_500us = samples,
           .longer = samples,
@@ -30,22 +28,16 @@ uint64_t chain(uint64_t x) {
 
 }  // namespace
 
-SentinelSamples sample_sentinel(WorkerDevice& device) {
+SampleSet sample_sentinel(WorkerDevice& device) {
 #ifdef ASSAY_CUDA
   if (device.stream() != nullptr) {
-    const SentinelCopy copy;
-    return {sample_on_gpu(
-                options("sentinel compute", 32), device, [&] { queue_sentinel_chain(device.stream()); }, Caches::warm),
-            sample_on_gpu(
-                options("sentinel memory", 16), device, [&] { copy.queue(device.stream()); }, Caches::warm)};
+    return sample_on_gpu(
+        options(32), device, [&] { queue_sentinel_chain(device.stream()); }, Caches::warm);
   }
 #endif
   (void)device;
   volatile uint64_t result = 1;
-  const std::vector<uint64_t> memory(size_t{16} << 17, 1);  // 16 MiB
-  return {sample(options("sentinel compute", 21), [&] { result = chain(result); }),
-          sample(options("sentinel memory", 7),
-                 [&] { result = std::accumulate(memory.begin(), memory.end(), result + 0); })};
+  return sample(options(21), [&] { result = chain(result); });
 }
 
 }  // namespace assay

@@ -23,23 +23,4 @@ void queue_sentinel_chain(void* stream) {
   require_cuda(cudaGetLastError(), "its launch");
 }
 
-SentinelCopy::SentinelCopy() {
-  require_cuda(cudaMalloc(&from_, kBytes), "cudaMalloc");
-  if (const cudaError_t result = cudaMalloc(&to_, kBytes); result != cudaSuccess) {
-    (void)cudaFree(from_);
-    require_cuda(result, "cudaMalloc");
-  }
-  require_cuda(cudaMemset(from_, 1, kBytes), "cudaMemset");
-}
-
-SentinelCopy::~SentinelCopy() {
-  (void)cudaFree(to_);
-  (void)cudaFree(from_);
-}
-
-void SentinelCopy::queue(void* stream) const {
-  require_cuda(cudaMemcpyAsync(to_, from_, kBytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream)),
-               "a copy");
-}
-
 }  // namespace assay

@@ -208,7 +208,7 @@ TEST_F(BlockMeterTest, WhatIsMeasuredIsTheArms) {
 TEST_F(BlockMeterTest, ASentinelThatMovesVoidsTheBlockForAllCases) {
   for (const double slow : {1.019, 1.021}) {
     const size_t first = world.processes.size();
-    world.sentinel = [&](size_t process) { return SentinelTimes{process == first + 2 ? 50 * slow : 50, 100}; };
+    world.sentinel = [&](size_t process) { return SentinelTime{process == first + 2 ? 50 * slow : 50}; };
     for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) {
       EXPECT_EQ(block.void_why, slow > 1.02 ? "sentinel" : "");
       EXPECT_EQ(block.void_process, slow > 1.02 ? 2 : -1);
@@ -221,9 +221,9 @@ TEST_F(BlockMeterTest, AProcessThatIsLostBetweenTurnsFailsTheBlockForAllCases) {
   for (const int reading : {0, 2}) {
     const size_t third = world.processes.size() + 2;
     int readings = 0;
-    world.sentinel = [&](size_t process) -> SentinelTimes {
+    world.sentinel = [&](size_t process) -> SentinelTime {
       if (process == third && readings++ == reading) return {.failed = "the worker died: SIGSEGV"};
-      return {50, 100};
+      return {50};
     };
     for (const RecordedBlock& block : three().measure(0, {0, 1, 2})) {
       EXPECT_EQ(block.void_why, "failed: between two turns, the worker died: SIGSEGV");

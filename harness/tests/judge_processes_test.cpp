@@ -202,9 +202,9 @@ TEST(JudgeProcesses, ATimingWorkerThatIsKilledBetweenTurnsIsReplaced) {
   ASSERT_EQ(timing.size(), 1u);
   EXPECT_EQ(processors_of(timing[0]), processors_of(::getpid())) << "its kernels' threads may run nowhere else";
   ::kill(timing[0], SIGKILL);
-  const SentinelTimes replaced = judge.sentinel();
+  const SentinelTime replaced = judge.sentinel();
   EXPECT_EQ(replaced.failed, "");
-  EXPECT_GT(replaced.compute_us, 0);
+  EXPECT_GT(replaced.us, 0);
   ::kill(stray_processes(judge.pid(), seen).at(0), SIGSEGV);
   EXPECT_THAT(judge.sentinel().failed, HasSubstr("SIGSEGV"));
 }

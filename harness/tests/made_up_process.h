@@ -25,7 +25,7 @@ struct TimedWorld {
   std::vector<std::vector<Asked>> processes;  // in the order they began
   std::vector<size_t> turns;                  // which process was asked to time, by when it began
   std::map<std::string, double> us_of_module{{"base.so", 100}, {"change.so", 100}};
-  std::function<SentinelTimes(size_t process)> sentinel = [](size_t) { return SentinelTimes{50, 100}; };
+  std::function<SentinelTime(size_t process)> sentinel = [](size_t) { return SentinelTime{50}; };
   std::function<Timed(size_t process, Timed timed)> answer = [](size_t, Timed timed) { return timed; };
   std::set<std::string> refused{};  // "MODULE KERNEL_ID"
   double seconds_spent = 0;         // by each
@@ -70,7 +70,7 @@ class MadeUpProcess : public TimingProcess {
     }
     return world_.answer(number_, timed);
   }
-  SentinelTimes sentinel() override { return world_.sentinel(number_); }
+  SentinelTime sentinel() override { return world_.sentinel(number_); }
   double seconds_spent() override { return world_.seconds_spent; }
 
  private:

@@ -193,13 +193,10 @@ Timed JudgeClient::time(const KernelInfo& kernel, const Case& c, const TimePlan&
   return timed;
 }
 
-SentinelTimes JudgeClient::sentinel() {
+SentinelTime JudgeClient::sentinel() {
   const json answer = impl_->ask({{"do", "sentinel"}});
   if (answer.contains("failed")) return {.failed = answer.at("failed")};
-  const auto median_us = [&](const char* work) {
-    return summarize(work, sample_set_from_json(answer.at("sentinel").at(work)), "").p50_us;
-  };
-  return {median_us("compute"), median_us("memory")};
+  return {summarize("sentinel", sample_set_from_json(answer.at("sentinel")), "").p50_us};
 }
 
 double JudgeClient::seconds_spent() { return 1e-6 * impl_->ask({{"do", "spent"}}).at("us").get<double>(); }

@@ -64,10 +64,10 @@ struct Timed {
   std::string refused;                           // the kernel does not take the case: its reason
   std::string failed;                            // it took it and there are no samples: how it ended
 };
-// Medians of the sentinel (measure/sentinel.h) in the process that times.
-struct SentinelTimes {
-  double compute_us = 0, memory_us = 0;
-  std::string failed{};  // there are none: how that process ended
+// The median of the sentinel (measure/sentinel.h) in the process that times.
+struct SentinelTime {
+  double us = 0;
+  std::string failed{};  // there is none: how that process ended
 };
 
 struct Probed {
@@ -134,7 +134,7 @@ class JudgeClient {
   // Loads the module there and makes the kernel's plan of the case, which may take long the first time, and no launch.
   void prepare(const KernelInfo& kernel, const Case& c);
   // In the same process. Throws Error when that was lost.
-  SentinelTimes sentinel();
+  SentinelTime sentinel();
   // Processor time, in seconds, that the judge and the process that times have used.
   double seconds_spent();
 

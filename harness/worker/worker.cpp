@@ -316,10 +316,7 @@ class Worker {
     });
   }
 
-  json sentinel() {
-    const SentinelSamples samples = sample_sentinel(device());
-    return {{"compute", sample_set_to_json(samples.compute)}, {"memory", sample_set_to_json(samples.memory)}};
-  }
+  json sentinel() { return sample_set_to_json(sample_sentinel(device())); }
 
   Channel channel_;
   const FloatingPointState state_;  // before any kernel's code was loaded
