@@ -204,7 +204,8 @@ class Examination : public Comparisons {
 
   // What grew on the device alone is known only where no other judge may have taken it.
   CheckResult growth_check(Trial& trial, const MemoryGrowth& growth, int launches) {
-    const CheckResult of_process = growth.of_process(contract_.may_allocate);
+    CheckResult of_process = growth.of_process(contract_.may_allocate);
+    if (growth.may_settle()) of_process = growth_over(trial, 4 * launches).of_process(contract_.may_allocate);
     if (!growth.is_steady_on_device() || !device_grows_again(trial, launches)) return of_process;
     if (court_.company == Company::none) return check_result("growth", Outcome::fail, growth.on_device());
     return of_process.outcome == Outcome::fail
@@ -215,12 +216,16 @@ class Examination : public Comparisons {
   // The other worker may have taken memory for its plan meanwhile: without it, once more.
   bool device_grows_again(Trial& trial, int launches) {
     court_.second->settle();
-    MemoryGrowth again(court_.first->pid());
+    return growth_over(trial, launches).is_steady_on_device();
+  }
+
+  MemoryGrowth growth_over(Trial& trial, int launches) {
+    MemoryGrowth growth(court_.first->pid());
     for (int i = 0; i < launches; ++i) {
       launch(trial, Poison::first);
-      again.add(trial.cost());
+      growth.add(trial.cost());
     }
-    return again.is_steady_on_device();
+    return growth;
   }
 
   void under_load(Trial& trial) {

@@ -68,17 +68,23 @@ std::string MemoryGrowth::on_device() const {
   return "a launch leaves " + std::to_string(median_on_device()) + " bytes more of the device's memory in use";
 }
 
+bool MemoryGrowth::leaks() const {
+  return heap_.grown() > kHeapSlack || resident_.grown() > kResidentSlack || heap_.grows_steadily() ||
+         files_.grows_steadily();
+}
+
+bool MemoryGrowth::climbs() const {
+  return mapped_.grows_steadily() || (resident_.grows_steadily() && resident_.grown() > kSteadyResidentSlack);
+}
+
 CheckResult MemoryGrowth::of_process(bool may_allocate) const {
   const size_t launches = on_device_.size();
-  const int64_t resident_grown = resident();
-  if (heap_.grown() > kHeapSlack || resident_grown > kResidentSlack || heap_.grows_steadily() ||
-      (resident_.grows_steadily() && resident_grown > kSteadyResidentSlack) || mapped_.grows_steadily() ||
-      files_.grows_steadily()) {
+  if (leaks() || climbs()) {
     return check_result("growth", Outcome::fail,
                         "over " + std::to_string(launches) + " launches the heap grew by " +
                             std::to_string(heap_.grown()) + " bytes, the resident size by " +
-                            std::to_string(resident_grown) + ", what is mapped by " + std::to_string(mapped_.grown()) +
-                            ", open files by " + std::to_string(files_.grown()));
+                            std::to_string(resident_.grown()) + ", what is mapped by " +
+                            std::to_string(mapped_.grown()) + ", open files by " + std::to_string(files_.grown()));
   }
   if (allocating_ == launches && !may_allocate) {
     return check_result("growth", Outcome::fail, "every launch allocates, and the contract does not say may_allocate");
