@@ -205,6 +205,7 @@ class Examination : public Comparisons {
   // What grew on the device alone is known only where no other judge may have taken it.
   CheckResult growth_check(Trial& trial, const MemoryGrowth& growth, int launches) {
     CheckResult of_process = growth.of_process(contract_.may_allocate);
+    // What settles has done so long before half of these.
     if (growth.may_settle()) of_process = growth_over(trial, 4 * launches).of_process(contract_.may_allocate);
     if (!growth.is_steady_on_device() || !device_grows_again(trial, launches)) return of_process;
     if (court_.company == Company::none) return check_result("growth", Outcome::fail, growth.on_device());
