@@ -47,7 +47,7 @@ struct RunJob {
   std::function<bool()> stop_asked = [] { return false; };
   std::function<void(const Record&)> append;  // one call at a time, as each of the observer
   // Asked, by one thread, when each planned case has its record; true when it has added one to *plan, which is judged
-  // before the next is asked for. Null: the plan is all there is.
+  // before the next is asked for, as a drawn case. Null: the plan is all there is.
   std::function<bool()> more;
   RunObserver* observer = nullptr;  // may be null
 };

@@ -17,7 +17,7 @@ inline constexpr int kRecordSchemaMinor = 11;
 enum class Outcome {
   pass,
   fail,
-  weak,            // passed against a bound that is not rigorous (unknown depth) or vacuous
+  weak,            // passed against a bound that is not rigorous (unknown depth) or vacuous, or, drawn, proves little
   no_baseline,     // nothing approved to compare with: counted, not a pass
   not_applicable,  // the op or the contract gives this check nothing to do; detail says why
   skipped,         // could have been done and was not; detail says why; counted

@@ -44,6 +44,21 @@ TEST_F(GateRun, CasesMayBeAddedAsItGoes) {
   EXPECT_TRUE(run_plan(job).stopped) << "rather than all there is to do";
 }
 
+TEST_F(GateRun, ADrawnCaseThatProvesLittleIsWeakAndOneThatIsListedMistrusted) {
+  script.fails[kFirst] = {"trust", "64 of 64 elements of y are 0"};
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::mistrusted);
+  EXPECT_EQ(summarize(records).exit_code, 2);
+
+  records.clear();
+  script.fails[kSecond] = {"accuracy", "y[0] got 1 want 2"};
+  job.more = [] { return false; };
+  run();
+  EXPECT_EQ(of(kFirst).verdict, Verdict::pass);
+  EXPECT_THAT(coverage_text(summarize(records)), HasSubstr("trust: 1 weak"));
+  EXPECT_EQ(of(kSecond).verdict, Verdict::wrong) << "what is against the kernel counts";
+}
+
 TEST_F(GateRun, AReproLineBeginsWithTheProgramAsItWasCalled) {
   job.program = "my builds/bin/assay";
   run();
