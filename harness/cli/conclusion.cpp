@@ -49,6 +49,15 @@ std::string listed(const std::vector<NotCompared>& all, const char* heading) {
   return text;
 }
 
+// Why a gate took longer than it need.
+std::string voids_text(const std::map<std::string, int64_t>& void_blocks) {
+  std::string text;
+  for (const auto& [why, count] : void_blocks) {
+    text += fmt::format("{}{} by '{}'", text.empty() ? ", of them void " : ", ", count, plain_text(why));
+  }
+  return text;
+}
+
 // One line a case that is not as it was, after a line that counts; then what was not measured, and why.
 std::string comparison_text(const Comparison& comparison) {
   if (!comparison.invalid.empty()) return fmt::format("latency: invalid: {}\n", comparison.invalid);
@@ -56,7 +65,8 @@ std::string comparison_text(const Comparison& comparison) {
   for (const CaseResult& one : comparison.result.cases) ++counts[worst_outcome(one)];
   std::string text = fmt::format("latency: {} cases", comparison.result.cases.size());
   for (const auto& [outcome, count] : counts) text += fmt::format(", {} {}", count, word_of(outcome));
-  text += fmt::format("; {} blocks, {}\n", comparison.blocks, print_duration(comparison.seconds));
+  text += fmt::format("; {} blocks{}, {}\n", comparison.blocks, voids_text(comparison.result.void_blocks),
+                      print_duration(comparison.seconds));
   for (const CaseResult& one : comparison.result.cases) {
     const LatencyOutcome worst = worst_outcome(one);
     if (worst == LatencyOutcome::pass || worst == LatencyOutcome::not_gated) continue;

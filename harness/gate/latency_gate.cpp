@@ -211,8 +211,10 @@ void LatencyGate::count_voids(std::span<const MeasuredCase> block) {
     of.change = of.change || measured.voided->of_change.value_or(false);
   }
   for (const auto& [why, of] : arms) {
-    if (of.base && !of.change) ++voids_[why].base;
-    if (of.change && !of.base) ++voids_[why].change;
+    VoidCount& count = voids_[why];
+    ++count.blocks;
+    if (of.base && !of.change) ++count.base;
+    if (of.change && !of.base) ++count.change;
   }
 }
 
@@ -351,7 +353,9 @@ LatencyResult LatencyGate::result() const {
   }
   add_earlier_regressions(ledger_, cases_, result);
   for (const auto& [why, count] : voids_) {
+    result.void_blocks[why] = count.blocks;
     const int64_t all = count.base + count.change;
+    if (all == 0) continue;
     const boost::math::binomial_distribution<double> fair(static_cast<double>(all), 0.5);
     const auto most = static_cast<double>(std::max(count.base, count.change));
     const double p = std::min(1.0, 2 * boost::math::cdf(boost::math::complement(fair, most - 1)));

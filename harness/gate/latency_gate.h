@@ -98,6 +98,7 @@ struct LatencyResult {
   std::vector<CaseResult> cases;
   std::vector<Finding> findings;
   int exit_code = 0;  // 0, 1 a regression or failure, 2 inconclusive, 3 invalid: precedence 1 > 3 > 2 > 0
+  std::map<std::string, int64_t> void_blocks{};  // why -> blocks in which that voided at least one case
 };
 
 class LatencyGate {
@@ -136,7 +137,7 @@ class LatencyGate {
     std::map<std::string, int64_t> all_voids;  // by why
   };
   struct VoidCount {
-    int64_t base = 0, change = 0;
+    int64_t blocks = 0, base = 0, change = 0;  // of any arm, of one alone
   };
 
   const std::vector<int64_t>& looks() const { return confirms_ ? policy_.looks : policy_.screens; }

@@ -19,6 +19,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 TEST(LatencyGate, WhatDidNotMovePassesTheScreen) {
   Driver driver({gated("a"), gated("b")});
@@ -282,7 +283,9 @@ TEST(LatencyGate, TheGravestOutcomeIsTheExitCode) {
   const auto void_first = [](size_t c) { return c == 0 ? std::optional<VoidBlock>{{.why = "steal"}} : std::nullopt; };
   const int64_t too_many = policy().void_blocks / 4 + 1;
   for (int64_t i = 0; i < too_many; ++i) driver.step(all_around(0.05), void_first);
-  EXPECT_EQ(driver.run(all_around(0.05)).exit_code, 1) << "a regression goes before an invalid case";
+  const LatencyResult grave = driver.run(all_around(0.05));
+  EXPECT_EQ(grave.exit_code, 1) << "a regression goes before an invalid case";
+  EXPECT_THAT(grave.void_blocks, ElementsAre(Pair("steal", too_many))) << "of one case, in the blocks of both";
   Driver doubtful({gated("invalid"), gated("doubt")});
   for (int64_t i = 0; i < too_many; ++i) doubtful.step(all_around(0.012, 0.15), void_first);
   EXPECT_EQ(doubtful.run(all_around(0.012, 0.15)).exit_code, 3) << "and that before an inconclusive one";
@@ -310,6 +313,7 @@ TEST(LatencyGate, VoidsOfOneArmAreAFinding) {
   EXPECT_EQ(uneven.exit_code, 2);
   EXPECT_THAT(uneven.findings[0].text,
               HasSubstr("11 blocks were void by 'slowdown' of the change's processes alone and 0"));
+  EXPECT_THAT(uneven.void_blocks, ElementsAre(Pair("slowdown", 11)));
   EXPECT_EQ(result_of(0, 11).findings.size(), 1u) << "the base's too";
 }
 
