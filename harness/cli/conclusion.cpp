@@ -53,9 +53,9 @@ std::string listed(const std::vector<NotCompared>& all, const char* heading) {
 std::string voids_text(const std::map<std::string, int64_t>& void_blocks) {
   std::string text;
   for (const auto& [why, count] : void_blocks) {
-    text += fmt::format("{}{} by '{}'", text.empty() ? ", of them void " : ", ", count, plain_text(why));
+    text += fmt::format("{}{} by '{}'", text.empty() ? " (void for at least one case: " : ", ", count, plain_text(why));
   }
-  return text;
+  return text.empty() ? text : text + ")";
 }
 
 // One line a case that is not as it was, after a line that counts; then what was not measured, and why.
