@@ -11,7 +11,12 @@ spec.loader.exec_module(tally)
 
 CTEST = """<testsuite>
   <testcase name="good" classname="good" status="run"/>
-  <testcase name="bad" classname="bad" status="fail"><failure message=""/></testcase>
+  <testcase name="bad" classname="bad" status="fail"><failure message=""/>
+    <system-out>[ RUN      ] bad
+tests/bad.cpp:7: Failure
+Expected equality of these values:
+::error::1</system-out>
+  </testcase>
   <testcase name="asked" classname="asked" status="notrun">
     <skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
     <system-out>[ RUN      ] asked
@@ -61,6 +66,31 @@ def test_counts_and_names(tmp_path, capsys):
     assert "failed: lost (Unable to find executable)" in lines
     assert "skipped: t.skipped (no browser)" in lines
     assert "failed: ruff" in lines
+    of_bad = lines.index("failed: bad")
+    assert lines[of_bad + 1 : of_bad + 4] == [
+        "  | tests/bad.cpp:7: Failure",
+        "  | Expected equality of these values:",
+        "  | ::error::1",
+    ]
+    assert "  | trace" in lines
+    assert "failed: t.bad (assert 1 == 2)" in lines
+    outcomes = [line.partition(":")[0] for line in lines[:-1] if not line.startswith("  | ")]
+    assert outcomes == ["skipped"] * 3 + ["failed"] * 7, "what matters is last"
+
+
+# A program that crashed has no assertion, and one that loops says one again and again.
+@pytest.mark.parametrize(
+    ("output", "first", "last"),
+    [
+        ("\n".join(f"line {i}" for i in range(100)), "line 60", "line 99"),
+        ("start\n" + "\n".join(f"a.cpp:{i}: Failure" for i in range(100)), "a.cpp:0: Failure", "a.cpp:39: Failure"),
+    ],
+)
+def test_what_a_failed_test_said_is_cut(tmp_path, capsys, output, first, last):
+    text = f'<testsuite><testcase name="x" status="fail"><system-out>{output}</system-out></testcase></testsuite>'
+    _, lines = run(tmp_path, capsys, ("ctest.xml", text))
+    assert lines[0] == "failed: x"
+    assert (lines[1], lines[-2]) == (f"  | {first}", f"  | {last}")
 
 
 def test_passes_only_when_all_pass(tmp_path, capsys):

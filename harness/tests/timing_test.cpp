@@ -144,7 +144,10 @@ class Team {
   void launch() {
     left_ = static_cast<int64_t>(threads_.size());
     begin();
-    while (caller_computes_ && left_ > 0) continue;
+    if (caller_computes_) {
+      while (left_ > 0) continue;  // and no lock, at which it would sleep behind the last thread
+      return;
+    }
     std::unique_lock lock(mutex_);  // an atomic's wait() would look again and again before it sleeps
     done_.wait(lock, [this] { return left_ == 0; });
   }
