@@ -4,9 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "core/draw.h"
 #include "core/error.h"
-#include "gate/case_draw.h"
 #include "record/invariance.h"
 #include "record/verdict.h"
 
@@ -48,121 +46,11 @@ constexpr int kGlancesThatTell = 8;
 // Of a larger case a glance takes as long as judging.
 constexpr int64_t kMostElementsAtAGlance = 1 << 20;
 
-// Of the time, until which fields are shrunk one by one and, of what has many outputs, others are drawn: large cases
-// take long. The rest is for what is left of both.
-constexpr double kFieldsShare = 0.4, kDrawsShare = 0.85;
+// Of the time, until which fields are shrunk one by one and, of what has many outputs, listed cases are tried and
+// others drawn: large cases take long. The rest is for what is left of all.
+constexpr double kFieldsShare = 0.4, kListedShare = 0.55, kDrawsShare = 0.85;
 
 bool is_axis(const FieldSpec& field) { return field.kind == FieldKind::integer && !field.fallback; }
-
-// With their padding, which takes as much memory.
-int64_t elements_of(const Op& op, const Case& c) {
-  int64_t elements = 0;
-  for (const TensorSpec& tensor : op.tensors(c)) elements += tensor.span_elements();
-  return elements;
-}
-
-// Cases of few outputs near some that fail: lengths drawn anew or left as they are, those that are summed over also
-// longer, as far as a case takes no more work and memory than the first, or little, and at times one that makes it take
-// nearly as much; another seed, at times another fill and other attributes: a path may be for transposed or padded
-// operands too.
-class FewOutputs {
- public:
-  FewOutputs(const Op& op, std::vector<Case> failing)
-      : op_(op), failing_(std::move(failing)), attribute_values_(op, op.cases(Tier::ci)) {
-    for (const FieldSpec& field : op.all_fields()) {
-      if (is_length(field)) {
-        lengths_.push_back(field);
-      } else if (field.name == "fill") {
-        fill_ = field;
-      } else if (is_attribute(field) && field.name != "dtype") {
-        attributes_.push_back(field);
-      }
-    }
-    most_elements_ = std::max(elements_of(op, failing_.front()), int64_t{1} << 20);
-    most_work_ = std::max(work_of(failing_.front()), 0x1p20);
-  }
-
-  // Of some the one that shows most outputs, with a seed or with as many as it is judged with, for a fault that is in
-  // few of them. Nothing where there seems to be none.
-  struct Drawn {
-    Case c;
-    int64_t seeds;
-  };
-  std::optional<Drawn> next(bool with_many_seeds) {
-    constexpr int kTries = 1000, kCompared = 4;
-    std::optional<Drawn> best;
-    int64_t most = 0;
-    for (int tries = 0, found = 0; tries < kTries && found < kCompared; ++tries) {
-      const std::optional<Case> c = one();
-      if (!c) continue;
-      ++found;
-      const int64_t seeds = with_many_seeds ? seeds_for(*c) : 1;
-      const int64_t shown = seeds * output_elements(op_, *c);
-      if (best && shown <= most) continue;
-      best = {*c, seeds};
-      most = shown;
-    }
-    return best;
-  }
-
- private:
-  // So many that they take some tenths of a second: further seeds are launched once and verified, no more.
-  int64_t seeds_for(const Case& c) const {
-    constexpr int64_t kMostSeeds = 1024, kSeedElements = 1 << 20;
-    return std::clamp<int64_t>(kSeedElements / elements_of(op_, c), 1, kMostSeeds);
-  }
-
-  double work_of(const Case& c) const {
-    double work = 1;
-    for (const FieldSpec& field : lengths_) work *= std::max(c.real(field.name), 1.0);
-    return work;
-  }
-
-  std::optional<Case> one() {
-    const Case& near = draw_.one_of(failing_);
-    std::vector<std::pair<std::string, std::string>> changes;
-    double work = 1;
-    for (const FieldSpec& field : lengths_) {
-      const bool kept = draw_.one_in(2);
-      const int64_t least = std::max<int64_t>(field.least, 1);
-      const int64_t length = kept ? near.integer(field.name) : draw_length(draw_, least, most_elements_);
-      work *= static_cast<double>(std::max<int64_t>(length, 1));
-      changes.emplace_back(field.name, print_number(length));
-    }
-    if (draw_.one_in(4)) {  // of independent lengths few products come near the most
-      auto& [name, length] = changes[draw_.below(lengths_.size())];
-      const double others = work / std::max(std::stod(length), 1.0), share = 1 - 0x1p-6 * double(draw_.below(32));
-      const double rest = std::clamp(most_work_ * share / others, 1.0, static_cast<double>(most_elements_));
-      length = print_number(static_cast<int64_t>(rest));
-      work = others * rest;
-    }
-    if (work > most_work_) return std::nullopt;
-    changes.emplace_back("seed", print_number(1 + static_cast<int64_t>(draw_.below(uint64_t{1} << 20))));
-    if (draw_.one_in(4)) changes.emplace_back(fill_.name, attribute_values_.attribute(draw_, fill_));
-    if (draw_.one_in(2)) {
-      for (const FieldSpec& field : attributes_) {
-        if (draw_.one_in(4)) changes.emplace_back(field.name, attribute_values_.attribute(draw_, field));
-      }
-    }
-    try {
-      Case c = near.with(changes);
-      op_.require(c);
-      const bool fits = output_elements(op_, c) <= kFewOutputs && elements_of(op_, c) <= most_elements_;
-      return fits ? std::optional(std::move(c)) : std::nullopt;
-    } catch (const UsageError&) {
-      return std::nullopt;
-    }
-  }
-
-  const Op& op_;
-  std::vector<Case> failing_;
-  CaseDraw attribute_values_;
-  std::vector<FieldSpec> lengths_, attributes_;
-  FieldSpec fill_;
-  int64_t most_elements_;
-  double most_work_;
-  Draw draw_{kShrinkSeed};
-};
 
 class Shrinking {
  public:
@@ -172,18 +60,28 @@ class Shrinking {
   Shrunk run() {
     const Case failing = shrunk_.smallest;
     begin_stage(kFieldsShare);
+    keep_distance_by_padding();
     cap_all_axes();
     shrink_fields();
-    bool is_simplest = !stopped_, all_drawn = true;
-    if (output_elements(op_, shrunk_.smallest) > kFewOutputs) {
+    bool is_simplest = !stopped_, all_tried = true;
+    if (has_many_outputs()) {
+      begin_stage(kListedShare);
+      const bool any = try_listed();
+      all_tried = !stopped_;
+      if (any) {
+        shrink_fields();
+        is_simplest = !stopped_;
+      }
+    }
+    if (has_many_outputs()) {
       begin_stage(kDrawsShare);
       if (draw_few_outputs({failing, shrunk_.smallest})) is_simplest = false;
-      all_drawn = !stopped_;
+      all_tried = all_tried && !stopped_;
     }
     begin_stage(1);
     if (!is_simplest) shrink_fields();
     shrink_support();
-    shrunk_.finished = !stopped_ && all_drawn;
+    shrunk_.finished = !stopped_ && all_tried;
     return shrunk_;
   }
 
@@ -194,6 +92,55 @@ class Shrinking {
   void begin_stage(double share) {
     share_ = share;
     stopped_ = false;
+  }
+
+  bool has_many_outputs() const { return output_elements(op_, shrunk_.smallest) > kFewOutputs; }
+
+  // What fails for how far apart a tensor's elements are, where 32 bits do not count that, say, does so in few of them
+  // too, with padding between: in rows of eight, which are aligned still, or in as many rows of one as may be, for a
+  // path that begins behind a tile of rows. First of all, since each case takes as long as the one that failed.
+  void keep_distance_by_padding() {
+    const Case& failing = shrunk_.smallest;
+    if (!has_many_outputs()) return;
+    const std::vector<TensorSpec> tensors = op_.tensors(failing);
+    const auto longest = std::ranges::max_element(tensors, {}, &TensorSpec::span_elements);
+    const auto at = static_cast<size_t>(longest - tensors.begin());
+    const int64_t span = longest->span_elements();
+    for (const Changes& lengths : lengths_of_few_outputs()) {
+      for (const FieldSpec& field : fields_) {
+        if (!field.name.starts_with("pad")) continue;
+        const auto with_pad = [&](int64_t pad) {
+          Changes changes = lengths;
+          changes.emplace_back(field.name, print_number(pad));
+          return changes;
+        };
+        const auto span_with_pad = [&](int64_t pad) {
+          const std::optional<Case> c = smallest_with(with_pad(pad));
+          return c ? op_.tensors(*c)[at].span_elements() : 0;
+        };
+        const int64_t bare = span_with_pad(0), rows = span_with_pad(1) - bare;
+        if (rows <= 0) continue;  // rows of another tensor
+        if (try_out(with_pad(((span - bare) / rows / 8 + 1) * 8)) || stopped_) return;
+      }
+    }
+  }
+
+  std::vector<Changes> lengths_of_few_outputs() const {
+    const auto lengths = [&](const auto& most_of) {
+      Changes changes;
+      for (const FieldSpec& field : fields_) {
+        if (!is_axis(field)) continue;
+        const int64_t most = std::max<int64_t>(most_of(field), field.least);
+        changes.emplace_back(field.name, print_number(std::min(most, shrunk_.smallest.integer(field.name))));
+      }
+      return changes;
+    };
+    std::vector<Changes> all{lengths([](const FieldSpec&) { return 8; })};
+    for (const FieldSpec& rows : fields_) {
+      if (is_axis(rows))
+        all.push_back(lengths([&](const FieldSpec& f) { return f.name == rows.name ? kFewOutputs : 1; }));
+    }
+    return all;
   }
 
   // All axes at once: what needs a relation between them shrinks too, and large cases, which take long, soon.
@@ -292,6 +239,22 @@ class Shrinking {
     }
   }
 
+  // Those of the smoke tier with fewer outputs, the fewest first: what one element of thousands shows has inputs there
+  // that were made to show it.
+  bool try_listed() {
+    const std::string& dtype = shrunk_.smallest.word("dtype");
+    std::vector<std::pair<int64_t, Case>> fewer;
+    for (const Case& c : op_.cases(Tier::smoke)) {
+      const int64_t outputs = output_elements(op_, c);
+      if (c.word("dtype") == dtype && outputs < output_elements(op_, shrunk_.smallest)) fewer.emplace_back(outputs, c);
+    }
+    std::ranges::stable_sort(fewer, {}, &std::pair<int64_t, Case>::first);
+    return std::ranges::any_of(fewer, [&](const auto& listed) {
+      const Case& c = listed.second;
+      return has_time() && !ask_.looks_right(c) && try_case(c);
+    });
+  }
+
   bool draw_few_outputs(std::vector<Case> failing) {
     FewOutputs draws(op_, std::move(failing));
     while (shrunk_.drawn < kMostDrawn && has_time()) {
@@ -328,15 +291,20 @@ class Shrinking {
     return of(1);
   }
 
-  bool try_out(const Changes& changes) {
-    std::optional<Case> candidate;
+  // Nothing where the op has no such case.
+  std::optional<Case> smallest_with(const Changes& changes) const {
     try {
-      candidate = shrunk_.smallest.with(changes);
-      op_.require(*candidate);
+      Case c = shrunk_.smallest.with(changes);
+      op_.require(c);
+      return c;
     } catch (const UsageError&) {
-      return false;
+      return std::nullopt;
     }
-    if (*candidate == shrunk_.smallest || !has_time()) return false;
+  }
+
+  bool try_out(const Changes& changes) {
+    const std::optional<Case> candidate = smallest_with(changes);
+    if (!candidate || *candidate == shrunk_.smallest || !has_time()) return false;
     return !(glances_tell_ && ask_.looks_right(*candidate)) && try_case(*candidate);
   }
 
@@ -376,14 +344,6 @@ class Shrinking {
 };
 
 }  // namespace
-
-int64_t output_elements(const Op& op, const Case& c) {
-  int64_t elements = 0;
-  for (const TensorSpec& tensor : op.tensors(c)) {
-    if (tensor.role != Role::input) elements += tensor.elements();
-  }
-  return elements;
-}
 
 std::optional<Failure> failure_of(const Record& record) {
   if (exit_code_of(record.verdict) != 1 && record.verdict != Verdict::known) return std::nullopt;

@@ -1,6 +1,7 @@
 // A failing case made as small as it gets while it fails the same way: shorter axes, plain attributes and layout,
 // simpler inputs, one seed, and of the inputs few that are not zero. Greedy, so that what is left is smallest in every
-// single field, not among all cases: where it has more outputs than anyone goes through, smaller cases are drawn.
+// single field, not among all cases: where it has more outputs than anyone goes through, listed cases are tried, and
+// smaller ones drawn.
 #pragma once
 
 #include <functional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/op.h"
+#include "gate/few_outputs.h"
 #include "record/record.h"
 
 namespace assay {
@@ -40,18 +42,12 @@ struct Shrunk {
   bool finished = false;  // false: stopped while simpler ones were left to try
 };
 
-// Elements that a case's outputs have, what is updated in place included.
-int64_t output_elements(const Op& op, const Case& c);
-// Few enough of them to go through one by one.
-inline constexpr int64_t kFewOutputs = 64;
-
 // Where one field at a time leaves more than a few outputs, so many cases are drawn that have few: a fault of rounding
 // shows in one element of thousands, so that a smaller case needs other inputs to show it, and a path for much work
 // needs longer sums. Every second one is judged with many seeds at once, of which one that fails alone is kept. What
 // looks right at a glance is judged all the same in one of seven draws, as a race shows in few launches, and while one
 // field at a time is made smaller; but nowhere if eight glances in a row see the failure of the case reached.
 inline constexpr int kMostDrawn = 1000;
-inline constexpr uint64_t kShrinkSeed = 1;  // of the draws: the same for the same case and answers
 
 // Supports longer than this are not tried: nobody sees more in them than in all inputs.
 inline constexpr size_t kLongestSupport = 1000;  // characters
