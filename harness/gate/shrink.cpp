@@ -50,6 +50,8 @@ constexpr int64_t kMostElementsAtAGlance = 1 << 20;
 // others drawn: large cases take long. The rest is for what is left of all.
 constexpr double kFieldsShare = 0.4, kListedShare = 0.55, kDrawsShare = 0.85;
 
+constexpr int64_t kAligned = 8;  // elements, as long as vectors and copy engines ask of rows
+
 bool is_axis(const FieldSpec& field) { return field.kind == FieldKind::integer && !field.fallback; }
 
 class Shrinking {
@@ -60,7 +62,6 @@ class Shrinking {
   Shrunk run() {
     const Case failing = shrunk_.smallest;
     begin_stage(kFieldsShare);
-    keep_distance_by_padding();
     cap_all_axes();
     shrink_fields();
     bool is_simplest = !stopped_, all_tried = true;
@@ -98,10 +99,10 @@ class Shrinking {
 
   // What fails for how far apart a tensor's elements are, where 32 bits do not count that, say, does so in few of them
   // too, with padding between: in rows of eight, which are aligned still, or in as many rows of one as may be, for a
-  // path that begins behind a tile of rows. First of all, since each case takes as long as the one that failed.
-  void keep_distance_by_padding() {
+  // path that begins behind a tile of rows.
+  bool keep_distance_by_padding() {
     const Case& failing = shrunk_.smallest;
-    if (!has_many_outputs()) return;
+    if (!has_many_outputs()) return false;
     const std::vector<TensorSpec> tensors = op_.tensors(failing);
     const auto longest = std::ranges::max_element(tensors, {}, &TensorSpec::span_elements);
     const auto at = static_cast<size_t>(longest - tensors.begin());
@@ -120,43 +121,41 @@ class Shrinking {
         };
         const int64_t bare = span_with_pad(0), rows = span_with_pad(1) - bare;
         if (rows <= 0) continue;  // rows of another tensor
-        if (try_out(with_pad(((span - bare) / rows / 8 + 1) * 8)) || stopped_) return;
+        if (try_out(with_pad(((span - bare) / rows / kAligned + 1) * kAligned))) return true;
       }
     }
+    return false;
   }
 
   std::vector<Changes> lengths_of_few_outputs() const {
-    const auto lengths = [&](const auto& most_of) {
-      Changes changes;
-      for (const FieldSpec& field : fields_) {
-        if (!is_axis(field)) continue;
-        const int64_t most = std::max<int64_t>(most_of(field), field.least);
-        changes.emplace_back(field.name, print_number(std::min(most, shrunk_.smallest.integer(field.name))));
-      }
-      return changes;
-    };
-    std::vector<Changes> all{lengths([](const FieldSpec&) { return 8; })};
+    std::vector<Changes> all{axes_up_to([](const FieldSpec&) { return kAligned; })};
     for (const FieldSpec& rows : fields_) {
-      if (is_axis(rows))
-        all.push_back(lengths([&](const FieldSpec& f) { return f.name == rows.name ? kFewOutputs : 1; }));
+      if (!is_axis(rows)) continue;
+      all.push_back(axes_up_to([&](const FieldSpec& f) { return f.name == rows.name ? kFewOutputs : 1; }));
     }
     return all;
   }
 
-  // All axes at once: what needs a relation between them shrinks too, and large cases, which take long, soon.
+  Changes axes_up_to(const std::function<int64_t(const FieldSpec&)>& most_of) const {
+    Changes changes;
+    for (const FieldSpec& field : fields_) {
+      if (!is_axis(field)) continue;
+      const int64_t most = std::max(most_of(field), field.least);
+      changes.emplace_back(field.name, print_number(std::min(most, shrunk_.smallest.integer(field.name))));
+    }
+    return changes;
+  }
+
+  // All axes at once: what needs a relation between them shrinks too, and large cases, which take long, soon. With
+  // padding once short ones show nothing, since such a case takes as long as the one that failed.
   void cap_all_axes() {
     int64_t longest = 0;
     for (const FieldSpec& field : fields_) {
       if (is_axis(field)) longest = std::max(longest, shrunk_.smallest.integer(field.name));
     }
     for (int64_t cap = 1; cap < longest && !stopped_; cap *= 2) {
-      Changes changes;
-      for (const FieldSpec& field : fields_) {
-        if (!is_axis(field)) continue;
-        const int64_t most = std::max(cap, field.least);
-        changes.emplace_back(field.name, print_number(std::min(most, shrunk_.smallest.integer(field.name))));
-      }
-      if (try_out(changes)) return;
+      if (cap == 2 * kAligned && keep_distance_by_padding()) return;
+      if (try_out(axes_up_to([&](const FieldSpec&) { return cap; }))) return;
     }
   }
 
