@@ -46,9 +46,9 @@ constexpr int kGlancesThatTell = 8;
 // Of a larger case a glance takes as long as judging.
 constexpr int64_t kMostElementsAtAGlance = 1 << 20;
 
-// Of the time, until which fields are shrunk one by one and, of what has many outputs, listed cases are tried and
-// others drawn: large cases take long. The rest is for what is left of all.
-constexpr double kFieldsShare = 0.4, kListedShare = 0.55, kDrawsShare = 0.85;
+// Of the time, until which fields are shrunk one by one and, of what has many outputs, others are drawn and listed ones
+// tried: large cases take long. The rest is for what is left of all.
+constexpr double kFieldsShare = 0.4, kDrawsShare = 0.85, kListedShare = 0.92;
 
 constexpr int64_t kAligned = 8;  // elements, as long as vectors and copy engines ask of rows
 
@@ -66,17 +66,13 @@ class Shrinking {
     shrink_fields();
     bool is_simplest = !stopped_, all_tried = true;
     if (has_many_outputs()) {
-      begin_stage(kListedShare);
-      const bool any = try_listed();
-      all_tried = !stopped_;
-      if (any) {
-        shrink_fields();
-        is_simplest = !stopped_;
-      }
-    }
-    if (has_many_outputs()) {
       begin_stage(kDrawsShare);
       if (draw_few_outputs({failing, shrunk_.smallest})) is_simplest = false;
+      all_tried = !stopped_;
+    }
+    if (has_many_outputs()) {
+      begin_stage(kListedShare);
+      if (try_listed()) is_simplest = false;
       all_tried = all_tried && !stopped_;
     }
     begin_stage(1);

@@ -1,7 +1,7 @@
 // A failing case made as small as it gets while it fails the same way: shorter axes, plain attributes and layout,
 // simpler inputs, one seed, and of the inputs few that are not zero. Greedy, so that what is left is smallest in every
-// single field, not among all cases: where it has more outputs than anyone goes through, listed cases are tried, and
-// smaller ones drawn.
+// single field, not among all cases: where it has more outputs than anyone goes through, smaller cases are drawn,
+// and listed ones tried.
 #pragma once
 
 #include <functional>
