@@ -102,6 +102,11 @@ Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, c
   return found;
 }
 
+bool may_be_by_chance(const Unwritten& unwritten, int64_t differing) {
+  constexpr int64_t kOthersForOne = 1000;
+  return differing - unwritten.count >= kOthersForOne * unwritten.count;
+}
+
 std::string describe(const TensorSpec& spec, const Unwritten& unwritten) {
   if (unwritten.count == 0) return "";
   return fmt::format("{}[{}] was {}, {} of {} elements", spec.name, unwritten.first,

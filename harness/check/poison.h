@@ -55,6 +55,11 @@ ASSAY_HD Untouched untouched(uint64_t first, uint64_t second, uint64_t after_fir
 Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, const std::byte* after_second,
                          bool single_bytes);
 
+// Whether they were perhaps written all the same: of runs that were to agree `differing` elements do not, those counted
+// in, and of answers that change a byte in 65536 holds both its patterns by chance; several times as many where answers
+// are not evenly spread, and an element has up to eight bytes.
+bool may_be_by_chance(const Unwritten& unwritten, int64_t differing);
+
 std::string describe(const TensorSpec& spec, const Unwritten& unwritten);  // empty when nothing is
 
 namespace detail {

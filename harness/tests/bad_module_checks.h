@@ -46,6 +46,7 @@ inline std::string details(const Record& record) {
 
 inline constexpr const char* kNormal = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32";
 // Every tensor ends at a multiple of 64 bytes, and lies at one where its region ends with a page.
+inline constexpr const char* kManyRows = "reduce:kind=max,n=2,inner=600000,dtype=f32";
 inline constexpr const char* kRound = "reduce:kind=max,outer=4,n=16,inner=16,dtype=f32";
 inline constexpr const char* kZeros = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=zeros";
 inline constexpr const char* kNaN = "reduce:kind=max,outer=7,n=33,inner=5,dtype=f32,fill=nan_one";

@@ -276,6 +276,14 @@ TEST(Poison, RunsThatDifferAnywayMayHoldThePatternsOfAByteByChance) {
   EXPECT_EQ(runs.unwritten().count, 0);
 }
 
+TEST(Poison, OfRunsThatDifferElsewhereFewElementsMayHoldThePatternsByChance) {
+  EXPECT_FALSE(may_be_by_chance({.count = 1}, 1)) << "no other differs";
+  EXPECT_FALSE(may_be_by_chance({.count = 1}, 1000));
+  EXPECT_TRUE(may_be_by_chance({.count = 1}, 1001));
+  EXPECT_TRUE(may_be_by_chance({.count = 64}, 4'000'000)) << "as many as bytes at random give";
+  EXPECT_FALSE(may_be_by_chance({.count = 4096}, 4'000'000)) << "a tile";
+}
+
 TEST(Poison, WhatArithmeticMakesOfItIsWritten) {
   for (const DType t : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
     TwoRuns runs(output(t, {5}));
