@@ -134,10 +134,12 @@ int shrink_command(const Options& options) {
     return interrupt_signal() == 0 && fails_as(*failure, last);
   };
   // What shows in any one launch. Of other failures a glance tells nothing, nor does it launch under a sanitizer.
-  constexpr std::array<std::string_view, 5> kOfOneLaunch{"contract", "launch", "guards", "inputs", "accuracy"};
+  constexpr std::array<std::string_view, 6> kOfOneLaunch{"contract", "launch",    "guards",
+                                                         "inputs",   "unwritten", "accuracy"};
   const bool shows_at_a_glance = options.sanitizer.empty() && !failure->beside_callers && !failure->of_another_case &&
                                  std::ranges::find(kOfOneLaunch, failure->check) != kOfOneLaunch.end();
-  const auto looks_right = [&](const Case& c) { return shows_at_a_glance && one.looks_right(c); };
+  std::function<bool(const Case&)> looks_right;
+  if (shows_at_a_glance) looks_right = [&](const Case& c) { return one.looks_right(c); };
   const auto used = [&] { return interrupt_signal() != 0 ? 1 : seconds_since(start) / budget; };
   const auto print_id = [&](const Case& c) {
     if (options.json) return;

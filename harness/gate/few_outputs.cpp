@@ -35,12 +35,6 @@ FewOutputs::FewOutputs(const Op& op, std::vector<Case> failing)
   most_work_ = std::max(work_of(failing_.front()), 0x1p20);
 }
 
-// So many that they take some tenths of a second: further seeds are launched once and verified, no more.
-int64_t FewOutputs::seeds_for(const Case& c) const {
-  constexpr int64_t kMostSeeds = 1024, kSeedElements = 1 << 20;
-  return std::clamp<int64_t>(kSeedElements / elements_of(op_, c), 1, kMostSeeds);
-}
-
 double FewOutputs::work_of(const Case& c) const {
   double work = 1;
   for (const FieldSpec& field : lengths_) work *= std::max(c.real(field.name), 1.0);
@@ -83,15 +77,16 @@ std::optional<Case> FewOutputs::one() {
   }
 }
 
-std::optional<FewOutputs::Drawn> FewOutputs::next(bool with_many_seeds) {
+std::optional<FewOutputs::Drawn> FewOutputs::next(int64_t most_seeds) {
   constexpr int kTries = 1000, kCompared = 4;
+  constexpr int64_t kSeedElements = 1 << 20;  // further seeds are launched once and verified, no more
   std::optional<Drawn> best;
   int64_t most = 0;
   for (int tries = 0, found = 0; tries < kTries && found < kCompared; ++tries) {
     const std::optional<Case> c = one();
     if (!c) continue;
     ++found;
-    const int64_t seeds = with_many_seeds ? seeds_for(*c) : 1;
+    const int64_t seeds = std::clamp<int64_t>(kSeedElements / elements_of(op_, *c), 1, most_seeds);
     const int64_t shown = seeds * output_elements(op_, *c);
     if (best && shown <= most) continue;
     best = {*c, seeds};

@@ -29,16 +29,15 @@ class FewOutputs {
  public:
   FewOutputs(const Op& op, std::vector<Case> failing);
 
-  // Of some the one that shows most outputs, with a seed or with as many as it is judged with, for a fault that is in
-  // few of them. Nothing where there seems to be none.
+  // Of some the one that shows most outputs, with as many seeds of at most `most_seeds` as take some tenths of a second
+  // on a CPU, for a fault that is in few of them. Nothing where there seems to be none.
   struct Drawn {
     Case c;
     int64_t seeds;
   };
-  std::optional<Drawn> next(bool with_many_seeds);
+  std::optional<Drawn> next(int64_t most_seeds);
 
  private:
-  int64_t seeds_for(const Case& c) const;
   double work_of(const Case& c) const;
   std::optional<Case> one();
 

@@ -40,6 +40,11 @@ constexpr int kOneManySeedsIn = 2;
 // One that looks right is judged all the same; with many seeds by turns, as the two have no factor in common.
 constexpr int kOneJudgedAnywayIn = 7;
 
+// So many seeds a drawn case may have, the first one that is glanced at fewer: until a glance takes this share of the
+// time.
+constexpr int64_t kMostSeeds = 1024, kFirstSeeds = 16;
+constexpr double kShareOfAGlance = 0.005;
+
 // A failure that so many glances in a row see is taken to be seen by any: what then looks right is not judged. A
 // race is seen by some.
 constexpr int kGlancesThatTell = 8;
@@ -57,7 +62,11 @@ bool is_axis(const FieldSpec& field) { return field.kind == FieldKind::integer &
 class Shrinking {
  public:
   Shrinking(const Op& op, const Case& failing, const ShrinkQuestions& ask)
-      : op_(op), fields_(op.all_fields()), ask_(ask), shrunk_{failing} {}
+      : op_(op),
+        fields_(op.all_fields()),
+        ask_(ask),
+        shrunk_{failing},
+        most_seeds_(ask.looks_right ? kFirstSeeds : kMostSeeds) {}
 
   Shrunk run() {
     const Case failing = shrunk_.smallest;
@@ -246,7 +255,7 @@ class Shrinking {
     std::ranges::stable_sort(fewer, {}, &std::pair<int64_t, Case>::first);
     return std::ranges::any_of(fewer, [&](const auto& listed) {
       const Case& c = listed.second;
-      return has_time() && !ask_.looks_right(c) && try_case(c);
+      return has_time() && !looks_right(c) && try_case(c);
     });
   }
 
@@ -254,36 +263,59 @@ class Shrinking {
     FewOutputs draws(op_, std::move(failing));
     while (shrunk_.drawn < kMostDrawn && has_time()) {
       const bool with_many_seeds = ask_.many_seeds && (shrunk_.drawn + 1) % kOneManySeedsIn == 0;
-      const auto drawn = draws.next(with_many_seeds);
+      const auto drawn = draws.next(with_many_seeds ? most_seeds_ : 1);
       if (!drawn) return false;
       ++shrunk_.drawn;
-      const Case seen = with_many_seeds ? seeds_from(drawn->c, drawn->c.integer("seed"), drawn->seeds) : drawn->c;
-      const bool is_judged_anyway = !glances_tell_ && shrunk_.drawn % kOneJudgedAnywayIn == 0;
-      if (!is_judged_anyway && ask_.looks_right(seen)) continue;
-      const std::optional<Case> found = with_many_seeds ? failing_seed(drawn->c, drawn->seeds) : drawn->c;
+      const std::optional<Case> found = failing_one(drawn->c, drawn->seeds);
       // Twice: of so many, what fails now and then would fail once.
       if (found && fails(*found) && try_case(*found)) return true;
     }
     return false;
   }
 
+  // Of a drawn case with so many seeds from its own on the one that seems to fail.
+  std::optional<Case> failing_one(const Case& c, int64_t seeds) {
+    const Case all = seeds_from(c, c.integer("seed"), seeds);
+    if (ask_.looks_right) {
+      if (looks_wrong_in_time(all)) {
+        return failing_seed(c, seeds, [&](const Case& some) { return !looks_right(some); });
+      }
+      const bool is_judged_anyway = !glances_tell_ && shrunk_.drawn % kOneJudgedAnywayIn == 0;
+      if (!is_judged_anyway) return std::nullopt;
+    }
+    if (seeds > 1 && !fails(all)) return std::nullopt;
+    return failing_seed(c, seeds, [&](const Case& some) { return fails(some); });
+  }
+
+  // On a GPU that others use too a seed takes a hundred times as long as on a CPU.
+  bool looks_wrong_in_time(const Case& c) {
+    const double before = ask_.used();
+    const bool is_right = looks_right(c);
+    const double taken = ask_.used() - before;
+    if (c.integer("seeds") == 1) return !is_right;
+    if (taken > kShareOfAGlance) {
+      most_seeds_ = std::max<int64_t>(most_seeds_ / 2, 2);
+    } else if (taken < kShareOfAGlance / 2) {
+      most_seeds_ = std::min(2 * most_seeds_, kMostSeeds);
+    }
+    return !is_right;
+  }
+
   static Case seeds_from(const Case& c, int64_t first, int64_t count) {
     return c.with({{"seed", print_number(first)}, {"seeds", print_number(count)}});
   }
 
-  // Of so many seeds from the case's own on, judged as one case: of what fails the half that does, down to one, which
-  // nobody has judged alone.
-  std::optional<Case> failing_seed(const Case& c, int64_t seeds) {
+  // Of so many seeds from the case's own on, which show the failure together, the half that does, down to one, which
+  // nobody has asked about alone.
+  static Case failing_seed(const Case& c, int64_t seeds, const std::function<bool(const Case&)>& shows) {
     int64_t first = c.integer("seed");
-    const auto of = [&](int64_t count) { return seeds_from(c, first, count); };
-    if (!fails(of(seeds))) return std::nullopt;
     while (seeds > 1) {
       const int64_t half = seeds / 2;
-      const bool in_first = fails(of(half));
+      const bool in_first = shows(seeds_from(c, first, half));
       if (!in_first) first += half;
       seeds = in_first ? half : seeds - half;
     }
-    return of(1);
+    return seeds_from(c, first, 1);
   }
 
   // Nothing where the op has no such case.
@@ -300,16 +332,18 @@ class Shrinking {
   bool try_out(const Changes& changes) {
     const std::optional<Case> candidate = smallest_with(changes);
     if (!candidate || *candidate == shrunk_.smallest || !has_time()) return false;
-    return !(glances_tell_ && ask_.looks_right(*candidate)) && try_case(*candidate);
+    return !(glances_tell_ && looks_right(*candidate)) && try_case(*candidate);
   }
 
   bool shows_at_each_glance() const {
-    if (elements_of(op_, shrunk_.smallest) > kMostElementsAtAGlance) return false;
+    if (!ask_.looks_right || elements_of(op_, shrunk_.smallest) > kMostElementsAtAGlance) return false;
     for (int i = 0; i < kGlancesThatTell; ++i) {
-      if (ask_.looks_right(shrunk_.smallest)) return false;
+      if (looks_right(shrunk_.smallest)) return false;
     }
     return true;
   }
+
+  bool looks_right(const Case& c) const { return ask_.looks_right && ask_.looks_right(c); }
 
   bool try_case(const Case& c) {
     if (!fails(c)) return false;
@@ -336,6 +370,7 @@ class Shrinking {
   double share_ = 1;
   bool stopped_ = false;
   bool glances_tell_ = false;
+  int64_t most_seeds_;  // of a drawn case
 };
 
 }  // namespace

@@ -52,15 +52,16 @@ inline constexpr int kMostDrawn = 1000;
 // Supports longer than this are not tried: nobody sees more in them than in all inputs.
 inline constexpr size_t kLongestSupport = 1000;  // characters
 
-inline constexpr auto kNoGlance = [](const Case&) { return false; };
+inline constexpr std::nullptr_t kNoGlance = nullptr;
 
 // What shrink() asks.
 struct ShrinkQuestions {
-  std::function<bool(const Case&)> fails;        // judges a case
-  std::function<bool(const Case&)> looks_right;  // at a glance, which takes a fraction of that; false: nobody knows
-  std::function<double()> used;                  // the share of the time that is used, 1: all of it
-  std::function<void(const Case&)> smaller;      // is told of each step, the case that was judged last
-  bool many_seeds = true;                        // false: whether a case fails does not depend on its inputs' values
+  std::function<bool(const Case&)> fails;  // judges a case
+  // At a glance, which takes a fraction of that; false: nobody knows. Empty: it tells nothing of this failure.
+  std::function<bool(const Case&)> looks_right;
+  std::function<double()> used;              // the share of the time that is used, 1: all of it
+  std::function<void(const Case&)> smaller;  // is told of each step, the case that was judged last
+  bool many_seeds = true;                    // false: whether a case fails does not depend on its inputs' values
 };
 
 // A case that the op does not have (an identity matrix that is not square) is not judged. The support comes last, of

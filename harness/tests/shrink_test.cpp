@@ -1,50 +1,18 @@
 // Shrinking against predicates in place of a judge: what is left fails, and nothing simpler in any one field does.
-#include "gate/shrink.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
-#include <set>
 
-#include "core/draw.h"
 #include "core/error.h"
 #include "record/verdict.h"
+#include "shrunk_by_predicate.h"
 
 namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-using Predicate = std::function<bool(const Case&)>;
-
-const OpRegistry& ops() {
-  static const OpRegistry all = make_op_registry();
-  return all;
-}
-
-constexpr auto kTimeless = [] { return 0.0; };
-constexpr auto kUnheard = [](const Case&) {};
-
-Shrunk shrunk(const std::string& id, const Predicate& fails, int most = 1 << 20,
-              const Predicate& looks_right = kNoGlance) {
-  const Case start = ops().parse_case(id);
-  int judged = 0;
-  Case last = start;
-  const auto counted = [&](const Case& c) {
-    ++judged;
-    return fails(c);
-  };
-  const auto used = [&] { return judged >= most ? 1 : static_cast<double>(judged) / most; };
-  const Shrunk end =
-      shrink(ops().named(start.op()), start, {counted, looks_right, used, [&](const Case& c) { last = c; }});
-  EXPECT_EQ(end.judged, judged);
-  EXPECT_LE(judged, most);
-  EXPECT_EQ(end.smallest, last);  // each step was told
-  EXPECT_TRUE(fails(end.smallest)) << end.smallest.id();
-  return end;
-}
 
 std::string smallest(const std::string& id, const Predicate& fails) {
   const Shrunk end = shrunk(id, fails);
@@ -75,7 +43,7 @@ TEST(Shrink, ShortensAxesTogetherWhereTheFailureTiesThem) {
 // In long rows, in few, in rows that have to be aligned, and behind a tile of rows.
 TEST(Shrink, KeepsADistanceByPaddingAndNotByOutputs) {
   const auto far = [](const Case& c, size_t tensor) {
-    return ops().named(c.op()).tensors(c).at(tensor).span_elements() > int64_t{1} << 31;
+    return every_op().named(c.op()).tensors(c).at(tensor).span_elements() > int64_t{1} << 31;
   };
   const Predicate in_aligned_rows = [&](const Case& c) {
     return far(c, 2) && (c.integer("n") + c.integer("pad_c")) % 8 == 0;
@@ -87,7 +55,7 @@ TEST(Shrink, KeepsADistanceByPaddingAndNotByOutputs) {
                                   {"gemm:m=65537,n=32776,k=64,dtype=bf16", in_aligned_rows},
                                   {"gemm:m=65537,n=1,k=1,pad_c=34000,dtype=f32", behind_a_tile}}) {
     const Shrunk end = shrunk(id, fails);
-    EXPECT_LE(output_elements(ops().named(end.smallest.op()), end.smallest), kFewOutputs) << end.smallest.id();
+    EXPECT_LE(output_elements(every_op().named(end.smallest.op()), end.smallest), kFewOutputs) << end.smallest.id();
   }
 }
 
@@ -142,7 +110,7 @@ TEST(Shrink, NoElementOfTheSupportCanBeLeftOut) {
   std::mt19937_64 random(kSeed);
   for (int round = 0; round < 100; ++round) {
     const auto n = static_cast<int64_t>(2 + random() % 150);
-    const Case start = ops().parse_case("reduce:kind=sum,n=" + std::to_string(n) + ",dtype=f32");
+    const Case start = every_op().parse_case("reduce:kind=sum,n=" + std::to_string(n) + ",dtype=f32");
     // Fails with any two of each of some sets of elements.
     std::vector<std::vector<int64_t>> sets(1 + random() % 3);
     for (auto& set : sets) {
@@ -185,183 +153,6 @@ TEST(Shrink, WhatStopsItKeepsTheSmallestSoFar) {
             0);
 }
 
-// A rounding that goes wrong in one output of so many: which ones, the seed says.
-Predicate wrong_in_one_of(uint64_t outputs_each) {
-  return [=](const Case& c) {
-    const int64_t outputs = output_elements(ops().named(c.op()), c);
-    for (int64_t part = 0; part < c.integer("seeds"); ++part) {
-      Draw draw(static_cast<uint64_t>(c.integer("seed") + part) * 0xd1342543de82ef95u);
-      for (int64_t i = 0; i < outputs; ++i) {
-        if (draw.one_in(outputs_each)) return true;
-      }
-    }
-    return false;
-  };
-}
-
-int64_t outputs_of(const Shrunk& end) { return output_elements(ops().named(end.smallest.op()), end.smallest); }
-
-TEST(Shrink, DrawsFewOutputsWhereAFaultShowsInFewElements) {
-  const std::string id = "gemm_int8:m=512,n=1024,k=16,fill=int8_full";
-  for (const uint64_t outputs_each : {uint64_t{4096}, uint64_t{1} << 17}) {
-    const Predicate fails = wrong_in_one_of(outputs_each);
-    const Shrunk end = shrunk(id, fails);
-    EXPECT_LE(outputs_of(end), kFewOutputs) << outputs_each << ": " << end.smallest.id();
-    EXPECT_EQ(end.smallest.integer("seeds"), 1);
-    EXPECT_GT(end.drawn, 0);
-    EXPECT_TRUE(end.finished);
-    EXPECT_EQ(shrunk(id, fails).smallest.id(), end.smallest.id()) << "the draws are seeded";
-  }
-}
-
-TEST(Shrink, DrawsLongerSumsForAPathThatNeedsMuchWork) {
-  const auto much_work = [](const Case& c) { return c.integer("m") * c.integer("n") * c.integer("k") >= 1 << 15; };
-  const Shrunk end = shrunk("gemm:m=64,n=64,k=64,dtype=f32", much_work);
-  EXPECT_LE(outputs_of(end), kFewOutputs) << end.smallest.id();
-  EXPECT_GT(end.smallest.integer("k"), 64);
-}
-
-// On two threads a product is cut in n; tiles of 16 columns, and much work, which takes half a million inputs.
-TEST(Shrink, DrawsSumsOfHalfAMillionInputs) {
-  const auto second_tile = [](const Case& c) {
-    return c.integer("n") > 16 && c.integer("m") * c.integer("n") * c.integer("k") >= 1 << 19;
-  };
-  const Shrunk end = shrunk("gemm_int8:m=32,n=1040,k=21", second_tile);
-  EXPECT_LE(outputs_of(end), kFewOutputs) << end.smallest.id();
-}
-
-// Rows as long as a tile is wide, or of padding as of elements.
-TEST(Shrink, DrawsOtherAttributesForAPathThatHasOthersToo) {
-  const auto behind_a_tile = [](const Case& c) { return c.integer("n") + c.integer("pad_b") >= 100; };
-  const Shrunk padded = shrunk("gemm:m=3,n=160,k=5,pad_b=8,dtype=f32", behind_a_tile);
-  EXPECT_LE(outputs_of(padded), kFewOutputs) << padded.smallest.id();
-  const auto wide_unless_transposed = [](const Case& c) { return c.integer("n") >= (c.word("tb") == "t" ? 40 : 100); };
-  const Shrunk transposed = shrunk("gemm:m=3,n=160,k=5,dtype=f32", wide_unless_transposed);
-  EXPECT_EQ(outputs_of(transposed), 40) << transposed.smallest.id();
-  EXPECT_EQ(transposed.smallest.word("tb"), "t");
-}
-
-// As gemm/simd cuts a matrix into two tiles: behind 1024 columns; of a transposed B behind 16 already, where there is
-// work for two threads.
-TEST(Shrink, DrawsAnAttributeAndMuchWorkForAPathThatTakesBoth) {
-  const auto work = [](const Case& c) { return c.real("m") * c.real("n") * c.real("k") * c.real("batch"); };
-  const auto has_two_tiles = [&](const Case& c) {
-    return c.integer("n") > (c.word("tb") == "t" && work(c) >= 0x1p19 ? 16 : 1024);
-  };
-  const Shrunk end = shrunk("gemm:m=33,n=1100,k=17,dtype=f32", has_two_tiles);
-  EXPECT_LE(outputs_of(end), kFewOutputs) << end.smallest.id();
-}
-
-// Of the smoke tier.
-int listed_below(const Case& smallest) {
-  const Op& op = ops().named(smallest.op());
-  const std::vector<Case> listed = op.cases(Tier::smoke);
-  return static_cast<int>(std::ranges::count_if(listed, [&](const Case& c) {
-    return c.word("dtype") == smallest.word("dtype") && output_elements(op, c) < output_elements(op, smallest);
-  }));
-}
-
-// Sums beside ties are in few products of any numbers, and in all of a case that is made of them.
-TEST(Shrink, TriesWhatIsListedWhereNoDrawFails) {
-  const auto fails = [](const Case& c) {
-    const bool is_drawn = c.integer("seed") != 1;
-    return c.integer("m") * c.integer("n") > 100'000 ||
-           (c.word("fill") == "ties" && c.integer("k") > 4096 && !is_drawn);
-  };
-  const Shrunk end = shrunk("gemm_int8:m=512,n=512,k=64,scales=channel", fails);
-  EXPECT_EQ(outputs_of(end), 1) << end.smallest.id();
-  // Nothing larger than what one field at a time leaves, and of no other type.
-  const Shrunk small = shrunk("gemm:m=1,n=100,k=1,dtype=f32", [](const Case& c) {
-    EXPECT_LE(output_elements(ops().named("gemm"), c), 100) << c.id();
-    EXPECT_EQ(c.word("dtype"), "f32");
-    return c.integer("n") == 100 && c.integer("m") == 1;
-  });
-  EXPECT_EQ(small.smallest.id(), "gemm:m=1,n=100,k=1,dtype=f32,fill=zeros,support=none");
-}
-
-TEST(Shrink, OfWhatLooksRightAtAGlanceOneInSevenIsJudged) {
-  const std::string id = "gemm:m=33,n=1100,k=17,dtype=f32";
-  const auto is_wide = [](const Case& c) { return c.integer("n") > 1024; };
-  const Shrunk without = shrunk(id, is_wide);
-  int glances = 0;  // of which some see nothing, so that only draws go by them
-  const Shrunk with = shrunk(id, is_wide, 1 << 20, [&](const Case& c) { return !is_wide(c) || ++glances % 8 == 0; });
-  EXPECT_EQ(with.smallest, without.smallest);
-  EXPECT_EQ(with.drawn, kMostDrawn);
-  EXPECT_EQ(without.judged - with.judged, kMostDrawn - kMostDrawn / 7 + listed_below(without.smallest));
-  int with_many_seeds = 0;
-  const auto counted = [&](const Case& c) {
-    with_many_seeds += c.integer("seeds") > 1;
-    return is_wide(c);
-  };
-  const Case start = ops().parse_case(id);
-  for (const bool many : {true, false}) {
-    with_many_seeds = 0;
-    shrink(ops().named("gemm"), start, {counted, kNoGlance, kTimeless, kUnheard, many});
-    EXPECT_EQ(with_many_seeds > 0, many);
-  }
-  // A glance that sees nothing of it hides nothing.
-  const auto fails = [&](const Case& c) { return is_wide(c) || (c.integer("n") > 8 && c.integer("n") < 64); };
-  const Shrunk hidden = shrunk(id, fails, 1 << 20, [](const Case&) { return true; });
-  EXPECT_LE(outputs_of(hidden), kFewOutputs) << hidden.smallest.id();
-}
-
-TEST(Shrink, WhatEachGlanceSeesIsNotJudgedWhereItLooksRight) {
-  const std::string id = "gemm:m=129,n=127,k=1000,batch=3,ta=t,beta=0.5,pad_a=3,dtype=f32";
-  const auto fails = [](const Case& c) {
-    return c.integer("k") >= 33 && c.word("ta") == "t" && c.integer("m") % 2 == 1;
-  };
-  const Shrunk without = shrunk(id, fails);
-  const Shrunk with = shrunk(id, fails, 1 << 20, [&](const Case& c) { return !fails(c); });
-  EXPECT_EQ(with.smallest, without.smallest);
-  EXPECT_LT(3 * with.judged, 2 * without.judged);
-  const auto is_wide = [](const Case& c) { return c.integer("n") > 1024; };
-  const Shrunk drawn =
-      shrunk("gemm:m=33,n=1100,k=17,dtype=f32", is_wide, 1 << 20, [&](const Case& c) { return !is_wide(c); });
-  EXPECT_EQ(drawn.drawn, kMostDrawn);
-  EXPECT_LT(drawn.judged, kMostDrawn / 7) << "none of the draws";
-  const Shrunk large =
-      shrunk("gemm:m=3300,n=1100,k=17,dtype=f32", is_wide, 1 << 20, [&](const Case& c) { return !is_wide(c); });
-  EXPECT_LT(large.judged, kMostDrawn / 7) << "a case too large for glances becomes one that is not";
-  // Of a race some glances see nothing.
-  int glances = 0;
-  const Shrunk race = shrunk(id, fails, 1 << 20, [&](const Case& c) { return !fails(c) || ++glances % 8 == 0; });
-  EXPECT_EQ(race.smallest, without.smallest);
-  EXPECT_EQ(race.judged, without.judged);
-}
-
-TEST(Shrink, DrawsNothingWhereFewOutputsAreLeft) {
-  EXPECT_EQ(shrunk("softmax:rows=50,cols=777,dtype=f32", [](const Case& c) { return c.integer("cols") >= 64; }).drawn,
-            0);
-}
-
-TEST(Shrink, WhatNeedsManyOutputsIsLeftAndSaysSo) {
-  const Shrunk end = shrunk("softmax:rows=50,cols=777,dtype=f32",
-                            [](const Case& c) { return c.integer("cols") >= 100 && c.word("fill") == "normal"; });
-  EXPECT_EQ(end.smallest.id(), "softmax:rows=1,cols=100,dtype=f32,support=none");
-  EXPECT_EQ(end.drawn, kMostDrawn);
-  EXPECT_TRUE(end.finished);
-}
-
-TEST(Shrink, DrawsUntilItIsStopped) {
-  constexpr int kMost = 300;
-  const Shrunk end = shrunk(
-      "softmax:rows=50,cols=777,dtype=f32", [](const Case& c) { return c.integer("cols") >= 100; }, kMost);
-  EXPECT_GT(end.drawn, 0);
-  EXPECT_LT(end.drawn, kMostDrawn);
-  EXPECT_FALSE(end.finished);
-  EXPECT_EQ(outputs_of(end), 100);
-}
-
-TEST(Shrink, KeepsNoDrawnCaseThatFailsOnceOrAmongManySeedsAlone) {
-  const auto is_wide = [](const Case& c) { return c.integer("cols") >= 100; };
-  const std::string id = "softmax:rows=50,cols=777,dtype=f32";
-  std::set<std::string> judged;
-  const auto first_time = [&](const Case& c) { return c.integer("seed") != 1 && judged.insert(c.id()).second; };
-  EXPECT_EQ(outputs_of(shrunk(id, [&](const Case& c) { return is_wide(c) || first_time(c); })), 100);
-  EXPECT_FALSE(judged.empty());
-  EXPECT_EQ(outputs_of(shrunk(id, [&](const Case& c) { return is_wide(c) || c.integer("seeds") > 1; })), 100);
-}
-
 // Of random failures: each a threshold, an equality or a parity of some fields.
 TEST(Shrink, NothingSimplerInAnyOneFieldFailsToo) {
   std::mt19937_64 random(20261122);
@@ -371,8 +162,8 @@ TEST(Shrink, NothingSimplerInAnyOneFieldFailsToo) {
                                         "reduce:kind=sum,outer=9,n=1000,inner=33,dtype=f64,fill=cancelling",
                                         "bias_gelu:rows=31,cols=257,form=erf,dtype=bf16,offset=3"};
   for (int round = 0; round < 50; ++round) {
-    const Case start = ops().parse_case(starts[random() % starts.size()]);
-    const Op& op = ops().named(start.op());
+    const Case start = every_op().parse_case(starts[random() % starts.size()]);
+    const Op& op = every_op().named(start.op());
     std::vector<Predicate> needs;
     for (const FieldValue& value : start.fields()) {
       if (random() % 3 != 0) continue;
@@ -409,15 +200,16 @@ TEST(Shrink, NothingSimplerInAnyOneFieldFailsToo) {
 TEST(Shrink, AFailureThatComesAndGoesEndsToo) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 50; ++round) {
-    const Case start = ops().parse_case("gemm:m=129,n=65,k=300,batch=2,tb=t,alpha=0.125,beta=1,dtype=bf16,seeds=8");
+    const Case start =
+        every_op().parse_case("gemm:m=129,n=65,k=300,batch=2,tb=t,alpha=0.125,beta=1,dtype=bf16,seeds=8");
     const auto sometimes = [&](const Case&) { return random() % 3 == 0; };
-    EXPECT_TRUE(shrink(ops().named("gemm"), start, {sometimes, kNoGlance, kTimeless, kUnheard}).finished);
+    EXPECT_TRUE(shrink(every_op().named("gemm"), start, {sometimes, kNoGlance, kTimeless, kUnheard}).finished);
   }
 }
 
 TEST(Shrink, JudgesNoCaseThatTheOpDoesNotHave) {
-  const Op& gemm = ops().named("gemm");
-  const Case start = ops().parse_case("gemm:m=37,n=37,k=37,dtype=f32,fill=identity");
+  const Op& gemm = every_op().named("gemm");
+  const Case start = every_op().parse_case("gemm:m=37,n=37,k=37,dtype=f32,fill=identity");
   const auto fails = [&](const Case& c) {
     EXPECT_NO_THROW(gemm.tensors(gemm.make({{"m", print_number(c.integer("m"))},
                                             {"n", print_number(c.integer("n"))},
@@ -431,8 +223,8 @@ TEST(Shrink, JudgesNoCaseThatTheOpDoesNotHave) {
 
 TEST(Shrink, SimplerValuesAreSimplerStrictly) {
   const auto values = [](const std::string& id, const char* name) {
-    const Case c = ops().parse_case(id);
-    for (const FieldSpec& field : ops().named(c.op()).all_fields()) {
+    const Case c = every_op().parse_case(id);
+    for (const FieldSpec& field : every_op().named(c.op()).all_fields()) {
       if (field.name == name) return simpler_values(field, c.at(name));
     }
     throw Error("no such field");
