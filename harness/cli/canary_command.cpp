@@ -54,8 +54,7 @@ std::vector<std::string> not_built(const CanarySetting& setting, const LibraryRe
                                    const std::vector<KernelInfo>& built) {
   std::vector<std::string> missing;
   if (!judges_own_modules(setting.options)) return missing;
-  std::vector<Filter> filters;
-  for (const std::string& text : setting.options.filters) filters.emplace_back(text, setting.ops, built);
+  const std::vector<Filter> filters = filters_of(setting.options.filters, setting.ops, built);
   for (const std::string& name : registered_kernels(setting.trees.root)) {
     KernelInfo kernel;
     kernel.op = name.substr(0, name.find('/'));

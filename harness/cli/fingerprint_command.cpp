@@ -127,8 +127,7 @@ int fingerprint_command(const Options& options) {
   const OpRegistry ops = make_op_registry();
   const Loaded loaded = load_modules(judge_process(limited(judge_settings(options), read_policy(trees.policy()))),
                                      module_files(options), ops);
-  std::vector<Filter> filters;
-  for (const std::string& text : options.filters) filters.emplace_back(text, ops, loaded.kernels);
+  const std::vector<Filter> filters = among(loaded, [&] { return filters_of(options.filters, ops, loaded.kernels); });
   const FingerprintGoldens goldens =
       FingerprintGoldens::load(trees.golden() / "fingerprint", platforms_of(options, loaded));
   FingerprintJob job;

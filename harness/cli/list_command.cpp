@@ -135,8 +135,7 @@ int list_command(const Options& options) {
   }
   const OpRegistry ops = make_op_registry();
   const Loaded loaded = load_modules(judge_process(judge_settings(options)), module_files(options), ops);
-  std::vector<Filter> filters;
-  for (const std::string& text : options.filters) filters.emplace_back(text, ops, loaded.kernels);
+  const std::vector<Filter> filters = among(loaded, [&] { return filters_of(options.filters, ops, loaded.kernels); });
   std::vector<KernelInfo> kernels;
   for (const KernelInfo& kernel : loaded.kernels) {
     if (matches_any(filters, kernel)) kernels.push_back(kernel);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/error.h"
-
 namespace assay {
 namespace {
 

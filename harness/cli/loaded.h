@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/op.h"
 #include "gate/judge.h"
 
@@ -24,6 +25,18 @@ std::vector<LoadedLibrary> merged(std::vector<LoadedLibrary> all, const std::vec
 // A module that cannot be used, kills the judge, or has a kernel of an op this build does not know does not keep the
 // others from loading. Throws UsageError when not one can be used.
 Loaded load_modules(const StartJudge& start, const std::vector<std::filesystem::path>& modules, const OpRegistry& ops);
+
+// What find() gives, which looks for kernels by name. Where it throws UsageError, as it knows none of that name, the
+// first module that could not be loaded is named with it: the kernel may be there.
+template <class Find>
+auto among(const Loaded& loaded, const Find& find) {
+  try {
+    return find();
+  } catch (const UsageError& e) {
+    if (loaded.unloadable.empty()) throw;
+    throw UsageError(std::string(e.what()) + "; not loaded: " + loaded.unloadable.front());
+  }
+}
 
 // A line on stderr for each that could not be used. 4 where there is one, since what was loaded without it is not all;
 // else 0.

@@ -57,7 +57,7 @@ OneCase::OneCase(const Options& options)
       loaded_(load(options, policy_, ops_)),
       goldens_(trees_.golden(), ops_, platforms_of(options, loaded_)),
       kernel_(parse_id(options.id).kernel),
-      asked_(case_named(options, ops_, loaded_.kernels)),
+      asked_(among(loaded_, [&] { return case_named(options, ops_, loaded_.kernels); })),
       start_(lending(loaded_.start_judge)) {}
 
 Record OneCase::judge(const Case& c) const {

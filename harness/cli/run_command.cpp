@@ -80,8 +80,10 @@ Setting set_up(const Options& options) {
   Loaded loaded = load_modules(start, module_files(options), ops);
   PlanRequest request = plan_request(options, policy.lighter);
   request.stored = without_why(read_stored_cases(trees.golden() / "cases", ops));
-  Plan plan = options.fuzz.empty() ? make_plan(ops, loaded.kernels, bench, request)
-                                   : plan_without_cases(ops, loaded.kernels, request);
+  Plan plan = among(loaded, [&] {
+    return options.fuzz.empty() ? make_plan(ops, loaded.kernels, bench, request)
+                                : plan_without_cases(ops, loaded.kernels, request);
+  });
   return {options,          std::move(trees),  std::move(policy), std::move(ops),
           std::move(bench), std::move(loaded), std::move(plan),   settings.library_set};
 }

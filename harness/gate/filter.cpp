@@ -113,4 +113,11 @@ bool Filter::matches(const KernelInfo& kernel, const Case& c) const {
   });
 }
 
+std::vector<Filter> filters_of(const std::vector<std::string>& texts, const OpRegistry& ops,
+                               const std::vector<KernelInfo>& kernels) {
+  std::vector<Filter> filters;
+  for (const std::string& text : texts) filters.emplace_back(text, ops, kernels);
+  return filters;
+}
+
 }  // namespace assay

@@ -38,4 +38,7 @@ class Filter {
   std::optional<Case> exact_;
 };
 
+std::vector<Filter> filters_of(const std::vector<std::string>& texts, const OpRegistry& ops,
+                               const std::vector<KernelInfo>& kernels);
+
 }  // namespace assay

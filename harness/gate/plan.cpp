@@ -34,13 +34,6 @@ void require_distinct(const std::vector<KernelInfo>& kernels, const OpRegistry& 
   }
 }
 
-std::vector<Filter> filters_of(const OpRegistry& ops, const std::vector<KernelInfo>& kernels,
-                               const PlanRequest& request) {
-  std::vector<Filter> filters;
-  for (const std::string& text : request.filters) filters.emplace_back(text, ops, kernels);
-  return filters;
-}
-
 void add(std::vector<Candidate>& candidates, const Case& c, bool timed) {
   for (Candidate& earlier : candidates) {
     if (earlier.c == c) {
@@ -130,7 +123,7 @@ Shard parse_shard(const std::string& text) {
 Plan plan_without_cases(const OpRegistry& ops, std::vector<KernelInfo> kernels, const PlanRequest& request) {
   require_distinct(kernels, ops);
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return a.module < b.module; });
-  const std::vector<Filter> filters = filters_of(ops, kernels, request);
+  const std::vector<Filter> filters = filters_of(request.filters, ops, kernels);
   Plan plan{std::move(kernels), {}, {}};
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const KernelInfo& kernel = plan.kernels[k];
@@ -144,7 +137,7 @@ Plan plan_without_cases(const OpRegistry& ops, std::vector<KernelInfo> kernels, 
 Plan make_plan(const OpRegistry& ops, std::vector<KernelInfo> kernels, const std::vector<BenchCase>& bench,
                const PlanRequest& request) {
   Plan plan = plan_without_cases(ops, std::move(kernels), request);
-  const std::vector<Filter> filters = filters_of(ops, plan.kernels, request);
+  const std::vector<Filter> filters = filters_of(request.filters, ops, plan.kernels);
   std::vector<bool> used(filters.size(), false), spared(filters.size(), false);
   std::map<std::pair<std::string, Tier>, std::vector<Candidate>> by_op;
   const auto asked = [&](const std::string& op, Tier tier) -> const std::vector<Candidate>& {

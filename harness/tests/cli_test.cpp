@@ -30,6 +30,7 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
     std::string says;
   };
   const std::string good = module("good");
+  const std::string unloadable = module("symbol_missing"), not_loaded = "; not loaded: module " + unloadable;
   std::ofstream(folder / "text.so") << "no module";
   fs::create_directories(folder / "empty");
   std::ofstream(folder / "file") << "";
@@ -87,6 +88,9 @@ TEST_F(Cli, WrongUseIsOneLineAndExit4) {
       {{"check", "--module", module("abi_off")}, "ABI"},
       {{"check", "--module", good, "--filter", "reduc"}, "did you mean 'reduce'?"},
       {{"check", "--module", good, "--filter", "reduce/bda"}, "did you mean 'bad'?"},
+      {{"check", "--module", good, "--module", unloadable, "--filter", "reduce/bda"}, not_loaded},
+      {{"list", "--module", good, "--module", unloadable, "--filter", "gemm"}, not_loaded},
+      {{"repro", "reduce/simd:kind=max,n=7,dtype=f32", "--module", good, "--module", unloadable}, not_loaded},
       {{"check", "--module", good, "--filter", "reduce:knd=sum"}, "did you mean 'kind'?"},
       {{"check", "--module", good, "--filter", "reduce:n=123457"}, "matches no case"},
       {{"check", "--module", good, "--filter", "reduce/bad:"}, "'reduce/bad:': names no field; leave the colon out"},
