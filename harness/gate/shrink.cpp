@@ -93,6 +93,7 @@ class Shrinking {
 
  private:
   using Changes = std::vector<std::pair<std::string, std::string>>;
+  using Predicate = std::function<bool(const Case&)>;
 
   // Stops where this share of the time is used.
   void begin_stage(double share) {
@@ -273,32 +274,29 @@ class Shrinking {
     return false;
   }
 
-  // Of a drawn case with so many seeds from its own on the one that seems to fail.
+  // The drawn case if it seems to fail; with so many seeds, the one of them that does.
   std::optional<Case> failing_one(const Case& c, int64_t seeds) {
-    const Case all = seeds_from(c, c.integer("seed"), seeds);
+    const Case all = seeds > 1 ? seeds_from(c, c.integer("seed"), seeds) : c;
+    const auto one_that = [&](const Predicate& shows) { return seeds > 1 ? failing_seed(c, seeds, shows) : c; };
     if (ask_.looks_right) {
-      if (looks_wrong_in_time(all)) {
-        return failing_seed(c, seeds, [&](const Case& some) { return !looks_right(some); });
-      }
+      const double before = ask_.used();
+      const bool is_right = looks_right(all);
+      if (seeds > 1) note_glance(ask_.used() - before);
+      if (!is_right) return one_that([&](const Case& some) { return !looks_right(some); });
       const bool is_judged_anyway = !glances_tell_ && shrunk_.drawn % kOneJudgedAnywayIn == 0;
       if (!is_judged_anyway) return std::nullopt;
     }
     if (seeds > 1 && !fails(all)) return std::nullopt;
-    return failing_seed(c, seeds, [&](const Case& some) { return fails(some); });
+    return one_that([&](const Case& some) { return fails(some); });
   }
 
-  // On a GPU that others use too a seed takes a hundred times as long as on a CPU.
-  bool looks_wrong_in_time(const Case& c) {
-    const double before = ask_.used();
-    const bool is_right = looks_right(c);
-    const double taken = ask_.used() - before;
-    if (c.integer("seeds") == 1) return !is_right;
-    if (taken > kShareOfAGlance) {
+  // One at many seeds took this share of the time. On a GPU that others use too a seed takes far longer than on a CPU.
+  void note_glance(double share) {
+    if (share > kShareOfAGlance) {
       most_seeds_ = std::max<int64_t>(most_seeds_ / 2, 2);
-    } else if (taken < kShareOfAGlance / 2) {
+    } else if (share < kShareOfAGlance / 2) {
       most_seeds_ = std::min(2 * most_seeds_, kMostSeeds);
     }
-    return !is_right;
   }
 
   static Case seeds_from(const Case& c, int64_t first, int64_t count) {
@@ -307,7 +305,7 @@ class Shrinking {
 
   // Of so many seeds from the case's own on, which show the failure together, the half that does, down to one, which
   // nobody has asked about alone.
-  static Case failing_seed(const Case& c, int64_t seeds, const std::function<bool(const Case&)>& shows) {
+  static Case failing_seed(const Case& c, int64_t seeds, const Predicate& shows) {
     int64_t first = c.integer("seed");
     while (seeds > 1) {
       const int64_t half = seeds / 2;

@@ -77,6 +77,14 @@ TEST(ShrinkDraws, OfManySeedsGlancesFindTheOneThatFails) {
   EXPECT_EQ(judged_with_many, 0);
 }
 
+TEST(ShrinkDraws, KeepTheSeedsThatAFailureNeedsTogether) {
+  const Shrunk end = shrunk("gemm:m=33,n=160,k=17,dtype=f32,seeds=8", [](const Case& c) {
+    return c.integer("seeds") >= 8 && (c.integer("n") > 100 || c.integer("k") >= 50);
+  });
+  EXPECT_LE(outputs_of(end), kFewOutputs) << end.smallest.id();
+  EXPECT_EQ(end.smallest.integer("seeds"), 8);
+}
+
 TEST(ShrinkDraws, DrawsLongerSumsForAPathThatNeedsMuchWork) {
   const auto much_work = [](const Case& c) { return c.integer("m") * c.integer("n") * c.integer("k") >= 1 << 15; };
   const Shrunk end = shrunk("gemm:m=64,n=64,k=64,dtype=f32", much_work);
