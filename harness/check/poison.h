@@ -55,9 +55,10 @@ ASSAY_HD Untouched untouched(uint64_t first, uint64_t second, uint64_t after_fir
 Unwritten find_unwritten(const TensorSpec& spec, const std::byte* after_first, const std::byte* after_second,
                          bool single_bytes);
 
-// Whether they were perhaps written all the same: of runs that were to agree `differing` elements do not, those counted
-// in, and of answers that change a byte in 65536 holds both its patterns by chance; several times as many where answers
-// are not evenly spread, and an element has up to eight bytes.
+// Whether these elements may have been written all the same: `differing` elements of the two runs, these counted in,
+// are not the same. Of bytes that change at random one in 65536 holds its first pattern in the first run and its second
+// in the second, so that of elements of eight bytes one in 8192 does. One in 1000 is allowed, as answers are not evenly
+// spread.
 bool may_be_by_chance(const Unwritten& unwritten, int64_t differing);
 
 std::string describe(const TensorSpec& spec, const Unwritten& unwritten);  // empty when nothing is

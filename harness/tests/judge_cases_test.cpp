@@ -11,6 +11,7 @@
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -18,6 +19,7 @@ using ::testing::SizeIs;
 
 using bad::concluded;
 using bad::details;
+using bad::kManyRows;
 using bad::kNaN;
 using bad::kNormal;
 using bad::module_named;
@@ -53,6 +55,15 @@ TEST(JudgedCases, AnswersOfAnotherPlanAreHeldAgainstItsOwnContract) {
   EXPECT_EQ(record.verdict, Verdict::pass) << details(record);
   const auto threads = std::ranges::find(record.checks, "same-threads", &CheckResult::check);
   EXPECT_THAT(threads->detail, HasSubstr("threads=1")) << "it flushed nothing";
+}
+
+TEST(JudgedCases, WhatMayHoldThePoisonByChanceIsNotCalledUnwrittenAndNotWritten) {
+  JudgeClient judge(settings());
+  const Record record = bad::check(judge, "noise", kManyRows);
+  EXPECT_EQ(record.verdict, Verdict::wrong) << details(record);
+  const auto unwritten = std::ranges::find(record.checks, "unwritten", &CheckResult::check);
+  EXPECT_EQ(unwritten->outcome, Outcome::skipped) << details(record);
+  EXPECT_THAT(unwritten->detail, AllOf(HasSubstr("not known: y["), HasSubstr("or by chance, as ")));
 }
 
 // Every value of `a`, one seed after another: an op whose only output is also an input.
