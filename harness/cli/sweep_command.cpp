@@ -38,7 +38,7 @@ std::vector<KernelInfo> kernels_asked_for(const Options& options, const OpRegist
   });
   std::set<size_t> asked;
   for (const std::string& text : options.filters) {
-    const Filter filter(text, ops, loaded.kernels);
+    const Filter filter = among(loaded, [&] { return Filter(text, ops, loaded.kernels); });
     if (filter.exact() || !filter.fields().empty()) {
       throw UsageError("sweep: '" + text + "' has fields; shapes are drawn, so give a kernel alone, such as gemm/simd");
     }
