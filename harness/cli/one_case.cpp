@@ -70,10 +70,10 @@ Record OneCase::judge(const Case& c) const {
   return judge_one(options, policy_, plan, goldens_, loaded_, start_);
 }
 
-bool OneCase::looks_right(const Case& c) const {
+bool OneCase::looks_right(const Case& c, Verification by) const {
   try {
     const std::unique_ptr<Judge> judge = start_();
-    const Screened seen = judge->screen(info(), {&c, 1}, Verification::oracle).at(0);
+    const Screened seen = judge->screen(info(), {&c, 1}, by).at(0);
     return seen.verdict == Verdict::pass && seen.refused.empty() && seen.unverified.empty();
   } catch (const std::runtime_error&) {
     return false;  // the judge died, or is a new one, which has loaded nothing: judge() loads it

@@ -23,9 +23,9 @@ class OneCase {
   const Case& asked() const { return asked_; }
   // Of no meaning where interrupt_signal() says that it was cut short. The judge stays for the next case.
   Record judge(const Case& c) const;
-  // Whether one launch of each of its seeds gave the right answers (worker/screening.h), in a fraction of the time.
-  // False too where it was refused or nobody knows.
-  bool looks_right(const Case& c) const;
+  // Whether each of its seeds looks right at a glance (worker/screening.h), in a fraction of the time. False too where
+  // it was refused or nobody knows.
+  bool looks_right(const Case& c, Verification by) const;
   // Of a case that was judged so under --library: how that was not the library it was asked to be.
   std::vector<std::string> library_contradictions(const Record& record) const;
   // A case that was judged so, as a file that shows it without Assay (gate/bundle.h), in a new folder. Why the file

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "gate/bundle.h"
+#include "gate/pace.h"
 #include "gate/shrink.h"
 #include "record/json_text.h"
 #include "record/verdict.h"
@@ -32,24 +33,16 @@ struct Result {
   std::string not_shown;  // why the bundle does not show this failure; empty: it does
 };
 
-int64_t elements(const Op& op, const Case& c) {
-  int64_t all = 0;
-  for (const TensorSpec& tensor : op.tensors(c)) all += tensor.elements();
-  return all;
+// At which glance a failure shows, if at any, in which no other case is asked and nobody else calls the kernel. There
+// is none at what a sanitizer reports.
+std::optional<Verification> glance_at(const Failure& failure) {
+  constexpr std::array<std::string_view, 6> kOfOneLaunch{"contract", "launch",    "guards",
+                                                         "inputs",   "unwritten", "accuracy"};
+  if (failure.beside_callers || failure.of_another_case) return std::nullopt;
+  if (std::ranges::find(kOfOneLaunch, failure.check) != kOfOneLaunch.end()) return Verification::oracle;
+  if (failure.check == "same-run" || failure.check == "same-threads") return Verification::repeats;
+  return std::nullopt;
 }
-
-// What judging a case will take, by its elements: as many a second as in the slowest large case so far.
-class Pace {
- public:
-  void note(int64_t elements, double seconds) {
-    constexpr int64_t kLarge = 1 << 16;  // below, a case costs what it costs whatever its size
-    if (elements >= kLarge) each_ = std::max(each_, seconds / static_cast<double>(elements));
-  }
-  double expected(int64_t elements) const { return each_ * static_cast<double>(elements); }
-
- private:
-  double each_ = 0;
-};
 
 void print_lines(const Result& result) {
   const Record& record = result.record;
@@ -107,13 +100,17 @@ int shrink_command(const Options& options) {
   }
   const OneCase one(options);
   const double budget = 0.9 * options.seconds;  // the rest is for the file
-  Pace pace;
-  const auto judged = [&](const Case& c) {
+  Pace judging(one.op()), glancing(one.op());
+  const auto timed = [](Pace& pace, const Case& c, const auto& ask) {
     const auto begin = Clock::now();
-    Record record = one.judge(c);
-    pace.note(elements(one.op(), c), seconds_since(begin));
-    return record;
+    auto answer = ask(c);
+    pace.note(c, seconds_since(begin));
+    return answer;
   };
+  const auto has_time = [&](const Pace& pace, const Case& c) {
+    return seconds_since(start) + pace.expected(c) <= budget;
+  };
+  const auto judged = [&](const Case& c) { return timed(judging, c, [&](const Case& it) { return one.judge(it); }); };
   Result result{.record = judged(one.asked())};
   if (interrupt_signal() != 0) return 128 + interrupt_signal();
   const std::optional<Failure> failure = failure_of(result.record);
@@ -125,7 +122,7 @@ int shrink_command(const Options& options) {
   bool any_too_slow = false;
   Record last;  // of the case that was judged last
   const auto fails = [&](const Case& c) {
-    if (seconds_since(start) + pace.expected(elements(one.op(), c)) > budget) {
+    if (!has_time(judging, c)) {
       any_too_slow = true;  // smaller ones may still be tried
       return false;
     }
@@ -133,13 +130,13 @@ int shrink_command(const Options& options) {
     last = judged(c);
     return interrupt_signal() == 0 && fails_as(*failure, last);
   };
-  // What shows in any one launch. Of other failures a glance tells nothing, nor does it launch under a sanitizer.
-  constexpr std::array<std::string_view, 6> kOfOneLaunch{"contract", "launch",    "guards",
-                                                         "inputs",   "unwritten", "accuracy"};
-  const bool shows_at_a_glance = options.sanitizer.empty() && !failure->beside_callers && !failure->of_another_case &&
-                                 std::ranges::find(kOfOneLaunch, failure->check) != kOfOneLaunch.end();
   std::function<bool(const Case&)> looks_right;
-  if (shows_at_a_glance) looks_right = [&](const Case& c) { return one.looks_right(c); };
+  if (const auto glance = glance_at(*failure); glance && options.sanitizer.empty()) {
+    looks_right = [&, by = *glance](const Case& c) {
+      const auto look = [&](const Case& it) { return one.looks_right(it, by); };
+      return has_time(glancing, c) && timed(glancing, c, look);  // without time for it nobody knows
+    };
+  }
   const auto used = [&] { return interrupt_signal() != 0 ? 1 : seconds_since(start) / budget; };
   const auto print_id = [&](const Case& c) {
     if (options.json) return;

@@ -20,6 +20,14 @@ int64_t output_elements(const Op& op, const Case& c) {
   return elements;
 }
 
+double work_of(const Op& op, const Case& c) {
+  double work = 1;
+  for (const FieldSpec& field : op.all_fields()) {
+    if (is_length(field)) work *= std::max(c.real(field.name), 1.0);
+  }
+  return work;
+}
+
 FewOutputs::FewOutputs(const Op& op, std::vector<Case> failing)
     : op_(op), failing_(std::move(failing)), attribute_values_(op, op.cases(Tier::ci)) {
   for (const FieldSpec& field : op.all_fields()) {
@@ -32,13 +40,7 @@ FewOutputs::FewOutputs(const Op& op, std::vector<Case> failing)
     }
   }
   most_elements_ = std::max(elements_of(op, failing_.front()), int64_t{1} << 20);
-  most_work_ = std::max(work_of(failing_.front()), 0x1p20);
-}
-
-double FewOutputs::work_of(const Case& c) const {
-  double work = 1;
-  for (const FieldSpec& field : lengths_) work *= std::max(c.real(field.name), 1.0);
-  return work;
+  most_work_ = std::max(work_of(op, failing_.front()), 0x1p20);
 }
 
 std::optional<Case> FewOutputs::one() {

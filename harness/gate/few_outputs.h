@@ -17,6 +17,8 @@ namespace assay {
 int64_t elements_of(const Op& op, const Case& c);
 // Elements that a case's outputs have, what is updated in place included.
 int64_t output_elements(const Op& op, const Case& c);
+// The product of a case's lengths: of sums, the terms of all.
+double work_of(const Op& op, const Case& c);
 // Few enough of them to go through one by one.
 inline constexpr int64_t kFewOutputs = 64;
 
@@ -38,7 +40,6 @@ class FewOutputs {
   std::optional<Drawn> next(int64_t most_seeds);
 
  private:
-  double work_of(const Case& c) const;
   std::optional<Case> one();
 
   const Op& op_;

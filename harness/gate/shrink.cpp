@@ -51,8 +51,8 @@ constexpr int kGlancesThatTell = 8;
 // Of a larger case a glance takes as long as judging.
 constexpr int64_t kMostElementsAtAGlance = 1 << 20;
 
-// Of the time, until which fields are shrunk one by one and, of what has many outputs, others are drawn and listed ones
-// tried: large cases take long. The rest is for what is left of all.
+// Of the time that is left, until which fields are shrunk one by one and, of what has many outputs, others are drawn
+// and listed ones tried: large cases take long. The rest is for what is left of all.
 constexpr double kFieldsShare = 0.4, kDrawsShare = 0.85, kListedShare = 0.92;
 
 constexpr int64_t kAligned = 8;  // elements, as long as vectors and copy engines ask of rows
@@ -66,7 +66,8 @@ class Shrinking {
         fields_(op.all_fields()),
         ask_(ask),
         shrunk_{failing},
-        most_seeds_(ask.looks_right ? kFirstSeeds : kMostSeeds) {}
+        most_seeds_(ask.looks_right ? kFirstSeeds : kMostSeeds),
+        begun_(ask.used()) {}
 
   Shrunk run() {
     const Case failing = shrunk_.smallest;
@@ -95,9 +96,9 @@ class Shrinking {
   using Changes = std::vector<std::pair<std::string, std::string>>;
   using Predicate = std::function<bool(const Case&)>;
 
-  // Stops where this share of the time is used.
+  // Stops where this share is used of the time that was left once the case had been judged.
   void begin_stage(double share) {
-    share_ = share;
+    share_ = begun_ + share * (1 - begun_);
     stopped_ = false;
   }
 
@@ -369,6 +370,7 @@ class Shrinking {
   bool stopped_ = false;
   bool glances_tell_ = false;
   int64_t most_seeds_;  // of a drawn case
+  double begun_;        // the share of the time that was used before
 };
 
 }  // namespace

@@ -16,12 +16,14 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 using bad::concluded;
 using bad::details;
 using bad::kManyRows;
 using bad::kNaN;
 using bad::kNormal;
+using bad::kZeros;
 using bad::module_named;
 
 JudgeSettings settings() { return bad::settings(Device::cpu, 5); }
@@ -188,6 +190,28 @@ TEST(JudgedCases, ScreensEverySeedByTheOracle) {
   EXPECT_THAT(wrong.reason, HasSubstr("accuracy: y["));
   EXPECT_EQ(screened("product_right", "gemm:m=3,n=2,k=600000,dtype=f32,fill=integers", Verification::oracle).unverified,
             "");
+}
+
+TEST(JudgedCases, ScreensWhetherEveryLaunchGivesTheSameBytes) {
+  const OpRegistry ops = make_op_registry();
+  JudgeClient judge(settings());
+  const auto seen = [&](const char* module, const std::string& id) {
+    const std::vector<Case> one{ops.parse_case(id)};
+    return judge.screen(judge.load(module_named(module)).at(0), one, Verification::repeats).at(0);
+  };
+  const std::string zeros = kZeros;
+  for (const std::string& id : {zeros, zeros + ",seeds=3"}) {
+    const Screened same = seen("good", id);
+    EXPECT_EQ(same.verdict, Verdict::pass) << same.reason;
+    EXPECT_EQ(same.refused + same.unverified, "");
+    for (const auto& [module, check] : {std::pair{"noise", "same-run: y["}, {"thread_dependent", "same-threads: y["}}) {
+      const Screened other = seen(module, id);
+      EXPECT_EQ(other.verdict, Verdict::nondeterministic) << module;
+      EXPECT_THAT(other.reason, StartsWith(check));
+      EXPECT_THAT(seen(module, id).reason, AllOf(StartsWith(check), HasSubstr(", in a process in which ")))
+          << "nothing was lost for which that process should have ended";
+    }
+  }
 }
 
 TEST(JudgedCases, AnAnswerToThePreviousInputsIsToldAsOne) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/error.h"
+#include "gate/pace.h"
 #include "record/verdict.h"
 #include "shrunk_by_predicate.h"
 
@@ -32,6 +33,23 @@ TEST(Shrink, KeepsWhatTheFailureNeedsAndNothingElse) {
             "gemm:m=1,n=1,k=1,batch=2,dtype=f32,support=none");
   EXPECT_EQ(smallest(large, [](const Case& c) { return c.integer("n") % 2 == 1 && c.integer("n") > 16; }),
             "gemm:m=1,n=17,k=1,dtype=f32,fill=zeros,support=none");
+}
+
+TEST(Pace, IsThatOfTheSlowestLargeCaseByItsMemoryOrItsProducts) {
+  const auto expected = [](Pace& pace, const char* id) { return pace.expected(every_op().parse_case(id)); };
+  const auto note = [](Pace& pace, const char* id, double seconds) { pace.note(every_op().parse_case(id), seconds); };
+  Pace pace(every_op().named("gemm"));
+  const char* const deep = "gemm:m=64,n=64,k=262144,dtype=bf16";
+  EXPECT_EQ(expected(pace, deep), 0) << "before anything was asked";
+  note(pace, "gemm:m=2,n=2,k=2,dtype=bf16", 0.5);
+  EXPECT_EQ(expected(pace, deep), 0) << "a small one costs what it costs";
+  note(pace, "gemm:m=64,n=64,k=131072,dtype=bf16", 50.5);
+  EXPECT_NEAR(expected(pace, deep), 100, 0.01) << "twice the products, and without what a small one costs too";
+  note(pace, "gemm:m=64,n=64,k=65536,dtype=bf16", 1);
+  EXPECT_NEAR(expected(pace, deep), 100, 0.01) << "the slowest counts";
+  EXPECT_NEAR(expected(pace, "gemm:m=64,n=64,k=65536,seeds=8,dtype=bf16"), 200, 0.01);
+  EXPECT_NEAR(expected(pace, "gemm:m=64,n=64,k=1,pad_c=16777216,dtype=bf16"), 98.4, 0.1)
+      << "2^30 of padding but a row's";
 }
 
 TEST(Shrink, ShortensAxesTogetherWhereTheFailureTiesThem) {

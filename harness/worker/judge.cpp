@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -196,14 +197,15 @@ class Judge {
     const KernelInfo& info = kernel(message);
     turn_to(info.module.string());
     const Op& op = ops_.named(info.op);
-    const Verification by = message.at("by_oracle").get<bool>() ? Verification::oracle : Verification::freivalds;
+    const auto by = std::ranges::find(kVerifications, message.at("by").get<std::string>());
+    if (by == kVerifications.end()) throw Error("no such verification: " + message.at("by").dump());
     json all = json::array();
     for (const json& id : message.at("cases")) {
       const Case c = ops_.parse_case(id.get<std::string>());
       Screened screened;
       try {
         const Court court{&settings_, &first_, &second_, &timing_, &memory(), &laboratory(op, c)};
-        screened = screener_.screen(court, info, op, c, by);
+        screened = screener_.screen(court, info, op, c, Verification(by - kVerifications.begin()));
       } catch (const std::exception& e) {  // costs this case alone
         screened = {.verdict = Verdict::error, .reason = e.what()};
       }

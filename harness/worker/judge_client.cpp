@@ -123,7 +123,7 @@ Record JudgeClient::check(const KernelInfo& kernel, const Case& c, Company compa
 
 std::vector<Screened> JudgeClient::screen(const KernelInfo& kernel, std::span<const Case> cases, Verification by) {
   json message = {{"do", "screen"}, {"module", kernel.module.string()}, {"op", kernel.op}, {"kernel", kernel.name}};
-  message["by_oracle"] = by == Verification::oracle;
+  message["by"] = kVerifications.at(static_cast<size_t>(by));
   message["cases"] = json::array();
   for (const Case& c : cases) message["cases"].push_back(c.id());
   const json answer = impl_->ask(message);

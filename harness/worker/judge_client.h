@@ -4,6 +4,7 @@
 // starts nothing else meanwhile that should outlive them. A judge belongs to the thread that made it, and ends with it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -76,9 +77,11 @@ struct Probed {
   std::string failed;   // it took it and gave no answer: how it ended
 };
 
-// How a screened answer is verified: in the square of a product's size, where that is possible, and else not at all; or
-// whatever it takes, every seed of the case.
-enum class Verification { freivalds, oracle };
+// How a screened answer is verified: in the square of a product's size, where that is possible, and else not at all;
+// whatever it takes; or not, but that launches repeated and with other threads give the same bytes. The last two take
+// every seed of the case.
+enum class Verification { freivalds, oracle, repeats };
+inline constexpr std::array<std::string_view, 3> kVerifications{"freivalds", "oracle", "repeats"};
 
 // What one launch of a case showed (worker/screening.h).
 struct Screened {

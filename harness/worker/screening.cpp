@@ -4,16 +4,16 @@
 #include <optional>
 
 #include "core/error.h"
-#include "worker/steps.h"
+#include "worker/comparisons.h"
 #include "worker/verified_product.h"
 
 namespace assay {
 namespace {
 
-class Screening : public Steps {
+class Screening : public Comparisons {
  public:
   Screening(const Court& court, const KernelInfo& kernel, const Op& op, const Case& c, Verification by)
-      : Steps(court, kernel, op, c), by_(by) {}
+      : Comparisons(court, kernel, op, c), by_(by) {}
 
   Screened run() {
     Screened screened;
@@ -27,9 +27,10 @@ class Screening : public Steps {
       screened.reason = result.check + ": " + result.detail;
     }
     if (screened.verdict != Verdict::pass) screened.record = sheet_.record;
-    // What it left in the process must not reach the next case. A wrong answer alone has left no more than a right one.
+    // What it left in the process must not reach the next case. A wrong answer alone, or another each time, has left no
+    // more than a right one.
     const auto breaks_more = [](const CheckResult& of) {
-      return of.outcome == Outcome::fail && of.check != "accuracy";
+      return of.outcome == Outcome::fail && of.check != "accuracy" && !of.check.starts_with("same-");
     };
     if (std::ranges::any_of(sheet_.record.checks, breaks_more)) court_.first->restart();
     return screened;
@@ -42,14 +43,13 @@ class Screening : public Steps {
     tensors_ = trial.tensors();
     outputs_ = trial.outputs();
     map(trial, Addresses::fresh);
+    if (by_ == Verification::repeats) return compare_launches(trial);
     if (by_ == Verification::oracle) {  // asked without the seed: kept for nobody
-      for (int64_t i = 0; i < case_.integer("seeds") && !sheet_.failed(); ++i) {
-        const uint64_t from = seed() + static_cast<uint64_t>(i);
-        fill(trial, from);
+      for_each_seed(trial, [&](size_t) {
         const Outputs got = launch(trial, Poison::first);
         verify(got,
                *court_.laboratory->expectation(op_, case_, std::nullopt, court_.settings->threads, trial.inputs()));
-      }
+      });
       return "";
     }
     fill(trial, seed());
@@ -59,6 +59,40 @@ class Screening : public Steps {
                                            trial.inputs(), why);
     if (verified) verify(got, *verified);
     return why;
+  }
+
+  template <class Work>
+  void for_each_seed(Trial& trial, const Work& work) {
+    const auto seeds = static_cast<size_t>(case_.integer("seeds"));
+    for (size_t i = 0; i < seeds && !sheet_.failed(); ++i) {
+      fill(trial, seed() + i);
+      work(i);
+    }
+  }
+
+  std::string compare_launches(Trial& trial) {
+    constexpr int kLaunches = 8;
+    std::vector<Outputs> first;
+    for_each_seed(trial, [&](size_t) { first.push_back(launch(trial, Poison::first)); });
+    const auto compare_all = [&](const char* check, Trial& again) {
+      for_each_seed(again, [&](size_t i) {
+        for (Series series(kLaunches); series.goes_on() && !sheet_.failed();) {
+          const std::string differs = difference(first.at(i), launch(again, Poison::first));
+          if (!differs.empty()) sheet_.set(check, Outcome::fail, differs);
+        }
+      });
+    };
+    compare_all("same-run", trial);
+    if (has_streams(device())) return "";
+    for (const int threads : {1, setting_.threads + 1}) {
+      Trial::Setting setting = aside();
+      setting.threads = threads;
+      Trial other = plan(*court_.first, case_, setting);
+      if (!other.refusal().empty()) return "refused with threads=" + std::to_string(threads) + ": " + other.refusal();
+      map(other, Addresses::kept);
+      compare_all("same-threads", other);
+    }
+    return "";
   }
 
   void verify(const Outputs& got, Expectation& expectation) {

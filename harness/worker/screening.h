@@ -1,7 +1,8 @@
 // A light look at a case, for sweeps over thousands of them and for what `assay shrink` draws: planned, launched once
-// over a poison, and verified, by Freivalds (check/freivalds.h) or by the oracle, which takes every seed of the case.
-// Of the checks of examination.h it carries out contract, fallback, launch, guards, inputs and accuracy; an output left
-// unwritten is no integer, or not the right one.
+// over a poison, and verified, by Freivalds (check/freivalds.h) or by the oracle; or launched some more times and with
+// other threads, and its bytes compared. Of the checks of examination.h it carries out contract, fallback, launch,
+// guards, inputs, and accuracy or else same-run and, on a CPU, same-threads; an output left unwritten is no integer, or
+// not the right one.
 #pragma once
 
 #include <sys/types.h>
