@@ -87,11 +87,22 @@ def test_what_cannot_be_shrunk_is_named_and_counted(tmp_path, capsys):
         shrink.main([*["--build", str(tmp_path)], "sound"])
 
 
-def test_a_bundle_is_built_and_run(tmp_path):
-    (tmp_path / "repro.cpp").write_text("int main(int, char** a) { return a[1][0] == 'f'; }")
-    assert shrink.shown_by(tmp_path, "cpu", Path("fault.so"), Path("sound.so")) == "exit 1, 0"
-    (tmp_path / "repro.cpp").write_text("int main() {")
-    assert shrink.shown_by(tmp_path, "cpu", Path("fault.so"), Path("sound.so")) == "repro.cpp does not compile"
+def test_a_bundle_is_built_and_run_where_modules_find_their_libraries(tmp_path):
+    build, bundle = tmp_path / "build", tmp_path
+    build.mkdir()
+    (bundle / "repro.cpp").write_text(
+        "#include <cstdlib>\n#include <string>\n"
+        "int main(int, char** a) {\n"
+        '  const char* path = std::getenv("LD_LIBRARY_PATH");\n'
+        '  if (path == nullptr || std::string(path).rfind("/one:/two", 0) != 0) return 2;\n'
+        "  return a[1][0] == 'f';\n}"
+    )
+    asked = (bundle, "cpu", Path("fault.so"), Path("sound.so"))
+    assert shrink.shown_by(*asked, shrink.with_libraries(build)) == "exit 2, 2"
+    (build / "library_path.txt").write_text("/one\n/two\n")
+    assert shrink.shown_by(*asked, shrink.with_libraries(build)) == "exit 1, 0"
+    (bundle / "repro.cpp").write_text("int main() {")
+    assert shrink.shown_by(*asked, shrink.with_libraries(build)) == "repro.cpp does not compile"
 
 
 def test_no_faults_is_one_line(tmp_path):

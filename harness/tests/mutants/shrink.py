@@ -11,6 +11,7 @@ build.py makes the faults, and --sample is of all of a target's, as its. Exit 1 
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -30,14 +31,23 @@ class Named:
         self.name, self.module, self.witness = fields["name"], fields["module"], fields["witness"]
 
 
-def exit_of(program: Path, module: Path) -> int | str:
+def with_libraries(build: Path) -> dict[str, str]:
+    """The environment in which a module of the build finds its libraries, where Assay's workers do."""
+    listed = build / "library_path.txt"
+    folders = listed.read_text().split() if listed.exists() else []
+    before = os.environ.get("LD_LIBRARY_PATH")
+    return os.environ | {"LD_LIBRARY_PATH": ":".join([*folders, *([before] if before else [])])}
+
+
+def exit_of(program: Path, module: Path, environment: dict[str, str]) -> int | str:
     try:
-        return subprocess.run([program, module], capture_output=True, timeout=60, check=False).returncode
+        done = subprocess.run([program, module], capture_output=True, timeout=60, check=False, env=environment)
+        return done.returncode
     except subprocess.TimeoutExpired:
         return "timeout"
 
 
-def shown_by(bundle: Path, target: str, fault: Path, control: Path) -> str:
+def shown_by(bundle: Path, target: str, fault: Path, control: Path, environment: dict[str, str]) -> str:
     """What the bundle's file says of the fault and of the module without it, or why it says nothing."""
     program, source = bundle / "repro", bundle / f"repro.{SUFFIX[target]}"
     built = subprocess.run(
@@ -45,11 +55,12 @@ def shown_by(bundle: Path, target: str, fault: Path, control: Path) -> str:
     )
     if built.returncode:
         return f"{source.name} does not compile"
-    return f"exit {exit_of(program, fault)}, {exit_of(program, control)}"
+    return f"exit {exit_of(program, fault, environment)}, {exit_of(program, control, environment)}"
 
 
-def shrink(assay: Path, faults: Path, fault: Named, target: str, seconds: float, out: Path) -> dict:
+def shrink(build: Path, faults: Path, fault: Named, target: str, seconds: float, out: Path) -> dict:
     module = faults / f"{fault.name}.so"
+    assay = build / "bin" / "assay"
     command = [assay, "shrink", fault.witness, "--module", module, "--seconds", str(seconds), "--json", "--out", out]
     command += ["--device", target]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
@@ -58,7 +69,8 @@ def shrink(assay: Path, faults: Path, fault: Named, target: str, seconds: float,
         return {"problem": f"exit {done.returncode}: {line}"}
     told = json.loads(done.stdout)
     if told["bundle"]:
-        told["shown"] = told["not_shown"] or shown_by(out, target, module, faults / f"{fault.module}.so")
+        control = faults / f"{fault.module}.so"
+        told["shown"] = told["not_shown"] or shown_by(out, target, module, control, with_libraries(build))
     else:
         told["shown"] = told["no_bundle"]
     return told
@@ -95,10 +107,9 @@ def main(arguments: list[str]) -> int:
         raise Problem(f"{folder}/faults.json: none of the {asked.target} faults asked for")
     small = quick = both = judged = 0
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(asked.jobs) as pool:
-        assay = asked.build / "bin" / "assay"
 
         def shrunk(fault):
-            return shrink(assay, folder, fault, asked.target, asked.seconds, Path(scratch) / fault.name)
+            return shrink(asked.build, folder, fault, asked.target, asked.seconds, Path(scratch) / fault.name)
 
         for fault, told in zip(faults, pool.map(shrunk, faults), strict=True):
             if "problem" in told:
