@@ -129,8 +129,10 @@ HWY_INLINE void clear_sums(int64_t width, C* sums) {
   for (int64_t j = 0; j < width; j += pair_of<C>()) store_sums({nothing, nothing}, sums + j);
 }
 
+// Not inlined: of two NaN x86 keeps the first operand, and which that is a compiler chooses anew wherever it is
+// inlined. Whole or in parts, the same code combines a column's chunks.
 template <class Combine, class C>
-HWY_INLINE void add_sums(const C* sums, int64_t width, C* into) {
+HWY_NOINLINE void add_sums(const C* sums, int64_t width, C* into) {
   const hn::ScalableTag<C> d;
   for (int64_t j = 0; j < width; j += pair_of<C>()) {
     store_sums(each(d, load_sums(into + j), load_sums(sums + j), Combine()), into + j);
@@ -197,13 +199,12 @@ HWY_INLINE void add_chunk(const T* x, int64_t stride, int64_t rows, int64_t widt
 template <class T, class Combine>
 void reduce_chunks(const ReduceTasks& p, int64_t outer, int64_t column, int64_t width, int64_t first, int64_t last,
                    ComputeOf<T>* total) {
-  const hn::CappedTag<ComputeOf<T>, 1> one;
-  const Combine combine;
+  using C = ComputeOf<T>;
   clear_sums<Combine>(width, total);
   for (int64_t chunk = first; chunk < last; ++chunk) {
     if (p.inner == 1) {
-      const auto partial = hn::Set(one, row_chunk<T, Combine>(p, outer, chunk));
-      total[0] = hn::GetLane(combine(hn::Set(one, total[0]), partial));
+      HWY_ALIGN const C partial[pair_of<C>()] = {row_chunk<T, Combine>(p, outer, chunk)};
+      add_sums<Combine>(partial, width, total);
     } else {
       const T* x = static_cast<const T*>(p.x) + outer * p.x_outer + chunk * p.chunk * p.x_n + column;
       add_chunk<Combine>(x, p.x_n, HWY_MIN(p.chunk, p.n - chunk * p.chunk), width, total);
