@@ -129,8 +129,8 @@ HWY_INLINE void clear_sums(int64_t width, C* sums) {
   for (int64_t j = 0; j < width; j += pair_of<C>()) store_sums({nothing, nothing}, sums + j);
 }
 
-// Not inlined: of two NaN x86 keeps the first operand, and which that is a compiler chooses anew wherever it is
-// inlined. Whole or in parts, the same code combines a column's chunks.
+// Of two NaN x86 keeps the first operand, and which that is a compiler chooses anew wherever it inlines an addition. So
+// this and reduce_chunks() are not inlined: whole or in parts, the same machine code makes a column's sum.
 template <class Combine, class C>
 HWY_NOINLINE void add_sums(const C* sums, int64_t width, C* into) {
   const hn::ScalableTag<C> d;
@@ -197,8 +197,8 @@ HWY_INLINE void add_chunk(const T* x, int64_t stride, int64_t rows, int64_t widt
 
 // total[0, width) = the chunks [first, last) of a panel.
 template <class T, class Combine>
-void reduce_chunks(const ReduceTasks& p, int64_t outer, int64_t column, int64_t width, int64_t first, int64_t last,
-                   ComputeOf<T>* total) {
+HWY_NOINLINE void reduce_chunks(const ReduceTasks& p, int64_t outer, int64_t column, int64_t width, int64_t first,
+                                int64_t last, ComputeOf<T>* total) {
   using C = ComputeOf<T>;
   clear_sums<Combine>(width, total);
   for (int64_t chunk = first; chunk < last; ++chunk) {
@@ -237,13 +237,11 @@ void reduce_of(const ReduceTasks& p, int64_t begin, int64_t end) {
     const int64_t column = task / parts % p.panels * kPanel;
     const int64_t outer = task / parts / p.panels;
     const int64_t width = HWY_MIN(kPanel, p.inner - column);
-    if (p.partials == nullptr) {
-      reduce_chunks<T, Combine>(p, outer, column, width, 0, p.chunks, total);
-      write_out(total, width, static_cast<T*>(p.y) + outer * p.y_outer + column);
-    } else {
-      reduce_chunks<T, Combine>(p, outer, column, width, chunk, chunk + 1,
-                                partial_of<ComputeOf<T>>(p, outer, chunk, column));
-    }
+    const bool whole = p.partials == nullptr;
+    const int64_t first = whole ? 0 : chunk, last = whole ? p.chunks : chunk + 1;
+    reduce_chunks<T, Combine>(p, outer, column, width, first, last,
+                              whole ? total : partial_of<ComputeOf<T>>(p, outer, chunk, column));
+    if (whole) write_out(total, width, static_cast<T*>(p.y) + outer * p.y_outer + column);
   }
 }
 
