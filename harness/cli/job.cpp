@@ -82,13 +82,13 @@ int jobs_on(const std::string& device) {
 }
 
 Record judge_one(const Options& options, const Policy& policy, const Plan& plan, const Goldens& goldens,
-                 const Loaded& loaded, const StartJudge& start) {
+                 const Loaded& loaded, const StartJudge& start, const std::function<bool()>& stop_asked) {
   std::vector<Record> records;
   RunJob job = make_job(options, policy, plan, goldens);
   job.libraries = loaded.libraries;
   job.start_judge = start;
   job.append = [&](const Record& record) { records.push_back(record); };
-  job.stop_asked = [] { return interrupt_signal() != 0; };
+  job.stop_asked = stop_asked;
   if (run_plan(job).stopped) return {};
   if (records.size() != 1) throw Error(std::to_string(records.size()) + " records of one case");
   return std::move(records[0]);

@@ -27,9 +27,9 @@ RunJob make_job(const Options& options, const Policy& policy, const Plan& plan, 
 // Cases to judge at once unless somebody says: on a CPU, whose cores kernels share, one.
 int jobs_on(const std::string& device);
 
-// The record of the one case that `plan` has; of no meaning where interrupt_signal() says that it was cut short.
+// The record of the one case that `plan` has; of no meaning where `stop_asked` says that it was cut short.
 Record judge_one(const Options& options, const Policy& policy, const Plan& plan, const Goldens& goldens,
-                 const Loaded& loaded, const StartJudge& start);
+                 const Loaded& loaded, const StartJudge& start, const std::function<bool()>& stop_asked);
 
 // Of this machine, and of the GPU where that is the run's device.
 Facts facts_of(const Options& options);

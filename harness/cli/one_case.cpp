@@ -42,9 +42,9 @@ Case case_named(const Options& options, const OpRegistry& ops, const std::vector
   return *filter.exact();
 }
 
-Loaded load(const Options& options, const Policy& policy, const OpRegistry& ops) {
+Loaded load(const Options& options, const JudgeSettings& settings, const OpRegistry& ops) {
   note_interrupts();
-  return load_modules(judge_process(limited(judge_settings(options), policy)), module_files(options), ops);
+  return load_modules(judge_process(settings), module_files(options), ops);
 }
 
 }  // namespace
@@ -53,12 +53,26 @@ OneCase::OneCase(const Options& options)
     : options_(options),
       trees_(find_trees(options)),
       policy_(read_policy(trees_.policy())),
+      settings_(make_settings()),
       ops_(make_op_registry()),
-      loaded_(load(options, policy_, ops_)),
+      loaded_(load(options, settings_, ops_)),
       goldens_(trees_.golden(), ops_, platforms_of(options, loaded_)),
       kernel_(parse_id(options.id).kernel),
       asked_(among(loaded_, [&] { return case_named(options, ops_, loaded_.kernels); })),
       start_(lending(loaded_.start_judge)) {}
+
+JudgeSettings OneCase::make_settings() const {
+  JudgeSettings settings = limited(judge_settings(options_), policy_);
+  settings.stop_asked = [this] { return is_cut_short(); };
+  return settings;
+}
+
+bool OneCase::is_cut_short() const { return interrupt_signal() != 0 || Clock::now() >= end_; }
+
+void OneCase::set_deadline(double seconds) {
+  settings_.deadline_seconds = seconds;
+  start_ = lending(judge_process(settings_));
+}
 
 Record OneCase::judge(const Case& c) const {
   Options options = options_;
@@ -67,7 +81,7 @@ Record OneCase::judge(const Case& c) const {
   request.filters = {options.id};
   const Plan plan = make_plan(ops_, loaded_.kernels, {}, request);
   goldens_.require_truth(trees_.ops_with_truth(plan));
-  return judge_one(options, policy_, plan, goldens_, loaded_, start_);
+  return judge_one(options, policy_, plan, goldens_, loaded_, start_, [this] { return is_cut_short(); });
 }
 
 bool OneCase::looks_right(const Case& c, Verification by) const {
@@ -100,20 +114,19 @@ Contract OneCase::contract_in_force(const Case& c) const {
 
 std::vector<std::string> OneCase::library_contradictions(const Record& record) const {
   if (options_.library_version.empty()) return {};
-  return assay::library_contradictions(options_, judge_settings(options_).library_set, loaded_.libraries, {record});
+  return assay::library_contradictions(options_, settings_.library_set, loaded_.libraries, {record});
 }
 
 std::string OneCase::write_bundle(const Case& c, const Record& record, const std::filesystem::path& folder) const {
-  const JudgeSettings settings = limited(judge_settings(options_), policy_);
   const Contract contract = contract_in_force(c);
   const BundleOf what{.op = op(),
                       .failing = c,
                       .kernel = info(),
                       .contract = contract,
                       .record = record,
-                      .threads = settings.threads,
-                      .deadline_seconds = settings.deadline_seconds,
-                      .library_path = settings.library_path};
+                      .threads = settings_.threads,
+                      .deadline_seconds = settings_.deadline_seconds,
+                      .library_path = settings_.library_path};
   assay::write_bundle(what, folder);
   return why_not_shown(what);
 }

@@ -237,7 +237,8 @@ int64_t keep_found(const Setting& setting, const Goldens& goldens, const fs::pat
                      .judge =
                          [&](const PlannedCase& one) {
                            const Plan plan{setting.plan.kernels, {one}, {}};
-                           return judge_one(options, setting.policy, plan, goldens, setting.loaded, start);
+                           return judge_one(options, setting.policy, plan, goldens, setting.loaded, start,
+                                            [] { return interrupt_signal() != 0; });
                          },
                      .stop_asked = [] { return interrupt_signal() != 0; }};
   const std::map<std::string, std::string> found = found_cases(job, records);

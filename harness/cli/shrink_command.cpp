@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <ranges>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -34,14 +36,49 @@ struct Result {
 };
 
 // At which glance a failure shows, if at any, in which no other case is asked and nobody else calls the kernel. There
-// is none at what a sanitizer reports.
+// is none at what a sanitizer reports, and a launch that hangs is soon seen by judging.
 std::optional<Verification> glance_at(const Failure& failure) {
   constexpr std::array<std::string_view, 6> kOfOneLaunch{"contract", "launch",    "guards",
                                                          "inputs",   "unwritten", "accuracy"};
-  if (failure.beside_callers || failure.of_another_case) return std::nullopt;
+  if (failure.beside_callers || failure.of_another_case || failure.verdict == Verdict::timeout) return std::nullopt;
   if (std::ranges::find(kOfOneLaunch, failure.check) != kOfOneLaunch.end()) return Verification::oracle;
   if (failure.check == "same-run" || failure.check == "same-threads") return Verification::repeats;
   return std::nullopt;
+}
+
+Clock::time_point after(Clock::time_point begin, double seconds) {
+  return begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+// Seconds after which a launch of a smaller case is supposed to hang: time for a worker to start where the last one
+// hung, and as much as all launches of the case asked took, one that hung not counted.
+double patience_after(const Record& asked, double deadline) {
+  constexpr double kToStart = 3;
+  double taken = asked.verdict == Verdict::timeout ? -deadline : 0;
+  for (const char* step : {"launch", "prepare"}) {
+    if (const auto found = asked.seconds.find(step); found != asked.seconds.end()) taken += found->second;
+  }
+  return std::min(deadline, kToStart + std::max(0.0, taken));
+}
+
+// What is supposed to hang gets `deadline`, the policy's, and the last of `found` that fails so then is the smallest;
+// none of them if it was interrupted, or there is no time before `end`. What is slow, and does not hang, may take that
+// at each launch, and is not waited for.
+void be_sure(OneCase& one, const Failure& failure, double deadline, const std::vector<Case>& found,
+             Clock::time_point end, Result& result) {
+  const double most = deadline + 2 * one.deadline();
+  one.set_deadline(deadline);
+  result.shrunk.smallest = one.asked();
+  for (const Case& c : std::views::reverse(found)) {
+    const bool is_first = c.id() == found.back().id();  // there always is time for it
+    if (interrupt_signal() != 0 || (!is_first && after(Clock::now(), most) > end)) return;
+    one.set_end(after(Clock::now(), most));
+    Record record = one.judge(c);
+    if (one.is_cut_short() || !fails_as(failure, record)) continue;
+    result.record = std::move(record);
+    result.shrunk.smallest = c;
+    return;
+  }
 }
 
 void print_lines(const Result& result) {
@@ -98,27 +135,32 @@ int shrink_command(const Options& options) {
   if (std::error_code error; !options.out.empty() && fs::exists(options.out, error)) {
     throw UsageError("--out " + options.out.string() + ": is there already; choose a folder that is not");
   }
-  const OneCase one(options);
-  const double budget = 0.9 * options.seconds;  // the rest is for the file
+  OneCase one(options);
+  double budget = 0.9 * options.seconds;  // the rest is for the file
   Pace judging(one.op()), glancing(one.op());
-  const auto timed = [](Pace& pace, const Case& c, const auto& ask) {
-    const auto begin = Clock::now();
-    auto answer = ask(c);
-    pace.note(c, seconds_since(begin));
-    return answer;
-  };
   const auto has_time = [&](const Pace& pace, const Case& c) {
     return seconds_since(start) + pace.expected(c) <= budget;
   };
-  const auto judged = [&](const Case& c) { return timed(judging, c, [&](const Case& it) { return one.judge(it); }); };
+  const auto judged = [&](const Case& c) {
+    const auto begin = Clock::now();
+    Record record = one.judge(c);
+    if (record.verdict != Verdict::timeout) judging.note(c, seconds_since(begin));  // to wait is no pace
+    return record;
+  };
   Result result{.record = judged(one.asked())};
   if (interrupt_signal() != 0) return 128 + interrupt_signal();
-  const std::optional<Failure> failure = failure_of(result.record);
+  const Record asked = result.record;
+  const std::optional<Failure> failure = failure_of(asked);
   if (!failure) {
-    const Record& record = result.record;
-    throw UsageError("shrink: " + record.kernel_id + " does not fail: " + std::string(word_of(record.verdict)) +
-                     (record.reason.empty() ? "" : ", " + record.reason));
+    throw UsageError("shrink: " + asked.kernel_id + " does not fail: " + std::string(word_of(asked.verdict)) +
+                     (asked.reason.empty() ? "" : ", " + asked.reason));
   }
+  const double deadline = one.deadline();
+  const double patience = options.sanitizer.empty() ? patience_after(asked, deadline) : deadline;
+  if (patience < deadline) one.set_deadline(patience);
+  const bool is_supposed = failure->verdict == Verdict::timeout && patience < deadline;
+  if (is_supposed) budget -= deadline;  // to be sure
+  one.set_end(after(start, budget));
   bool any_too_slow = false;
   Record last;  // of the case that was judged last
   const auto fails = [&](const Case& c) {
@@ -128,13 +170,16 @@ int shrink_command(const Options& options) {
     }
     if (failure->check == "sensitivity" && c.word("support") != "all") return false;  // is not asked there
     last = judged(c);
-    return interrupt_signal() == 0 && fails_as(*failure, last);
+    return !one.is_cut_short() && fails_as(*failure, last);
   };
   std::function<bool(const Case&)> looks_right;
   if (const auto glance = glance_at(*failure); glance && options.sanitizer.empty()) {
     looks_right = [&, by = *glance](const Case& c) {
-      const auto look = [&](const Case& it) { return one.looks_right(it, by); };
-      return has_time(glancing, c) && timed(glancing, c, look);  // without time for it nobody knows
+      if (!has_time(glancing, c)) return false;  // nobody knows
+      const auto begin = Clock::now();
+      const bool looks = one.looks_right(c, by);
+      glancing.note(c, seconds_since(begin));
+      return looks;
     };
   }
   const auto used = [&] { return interrupt_signal() != 0 ? 1 : seconds_since(start) / budget; };
@@ -144,14 +189,23 @@ int shrink_command(const Options& options) {
     std::fflush(stdout);
   };
   print_id(one.asked());
+  std::vector<Case> found;  // each smaller than the one before
   const auto smaller = [&](const Case& c) {
     result.record = std::move(last);
+    found.push_back(c);
     print_id(c);
   };
   const bool is_of_bounds = failure->verdict == Verdict::memory || failure->verdict == Verdict::crashed;
   result.shrunk = shrink(one.op(), one.asked(), {fails, looks_right, used, smaller, !is_of_bounds});
   // An interruption cuts the last case short.
   if (interrupt_signal() != 0 || any_too_slow) result.shrunk.finished = false;
+  if (is_supposed && !found.empty()) {
+    result.record = asked;
+    be_sure(one, *failure, deadline, found, after(start, options.seconds), result);
+    if (result.shrunk.smallest.id() != found.back().id()) result.shrunk.finished = false;
+    one.set_deadline(patience);  // for the file
+  }
+  one.set_end(Clock::time_point::max());
   result.seconds = seconds_since(start);
   result.output_elements = output_elements(one.op(), result.shrunk.smallest);
   add_bundle(one, options, result);
