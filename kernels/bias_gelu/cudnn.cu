@@ -18,7 +18,7 @@ std::shared_ptr<void> plan(const assay::Call& c) {
   Graph graph;
   const auto matrix = [&](const char* name) {
     const assay_tensor& t = c.tensor(name);
-    const int64_t stride = t.dl.strides[0];
+    const int64_t stride = rows == 1 ? cols : t.dl.strides[0];  // of one element the library takes no other stride
     return graph.tensor(cudnn_graph::type_of(t.dl.dtype), {1, rows, cols}, {rows * stride, stride, 1}, t.alignment);
   };
   const auto x = matrix("x"), y = matrix("y");
