@@ -159,13 +159,13 @@ int shrink_command(const Options& options) {
   const double patience = options.sanitizer.empty() ? patience_after(asked, deadline) : deadline;
   if (patience < deadline) one.set_deadline(patience);
   const bool is_supposed = failure->verdict == Verdict::timeout && patience < deadline;
-  if (is_supposed) budget -= deadline;  // to be sure
+  if (is_supposed) budget = std::max(0.0, budget - deadline);  // to be sure
   one.set_end(after(start, budget));
-  bool any_too_slow = false;
-  Record last;  // of the case that was judged last
+  int too_slow = 0;  // cases that there was no time to judge
+  Record last;       // of the case that was judged last
   const auto fails = [&](const Case& c) {
     if (!has_time(judging, c)) {
-      any_too_slow = true;  // smaller ones may still be tried
+      ++too_slow;  // smaller ones may still be tried
       return false;
     }
     if (failure->check == "sensitivity" && c.word("support") != "all") return false;  // is not asked there
@@ -198,7 +198,8 @@ int shrink_command(const Options& options) {
   const bool is_of_bounds = failure->verdict == Verdict::memory || failure->verdict == Verdict::crashed;
   result.shrunk = shrink(one.op(), one.asked(), {fails, looks_right, used, smaller, !is_of_bounds});
   // An interruption cuts the last case short.
-  if (interrupt_signal() != 0 || any_too_slow) result.shrunk.finished = false;
+  if (interrupt_signal() != 0 || too_slow > 0) result.shrunk.finished = false;
+  result.shrunk.judged -= too_slow;
   if (is_supposed && !found.empty()) {
     result.record = asked;
     be_sure(one, *failure, deadline, found, after(start, options.seconds), result);

@@ -67,7 +67,7 @@ class Shrinking {
         ask_(ask),
         shrunk_{failing},
         most_seeds_(ask.looks_right ? kFirstSeeds : kMostSeeds),
-        begun_(ask.used()) {}
+        begun_(std::min(1.0, ask.used())) {}
 
   Shrunk run() {
     const Case failing = shrunk_.smallest;

@@ -14,12 +14,13 @@ using ::testing::Not;
 class ShrinkHangs : public Cli {
  protected:
   // hang_when_long, shrunk from `id`.
-  ProgramEnd shrink(const std::string& id) {
+  ProgramEnd shrink(const std::string& id, const std::string& seconds = "60") {
     const std::string root = tree(), policy = root + "/ci/policy/policy.toml", given = "launch_seconds = 20";
     std::string text = content_of(policy);
     text.replace(text.find(given), given.size(), "launch_seconds = 8");
     write_text(policy, text);
-    return assay({"shrink", id, "--module", module("hang_when_long"), "--root", root, "--out", run});
+    return assay(
+        {"shrink", id, "--module", module("hang_when_long"), "--root", root, "--out", run, "--seconds", seconds});
   }
 };
 
@@ -38,6 +39,14 @@ TEST_F(ShrinkHangs, WhatIsSlowIsNoHang) {
   EXPECT_THAT(end.output, HasSubstr("\nreduce/bad:kind=max,n=4,inner=2,dtype=f32\n")) << "nothing slow was met";
   EXPECT_THAT(end.output, AllOf(HasSubstr("\ntimeout  launch: the worker gave no answer within 8 s"),
                                 HasSubstr("not finished"), Not(HasSubstr(" repro 'reduce/bad:kind=max,n=4"))));
+}
+
+TEST_F(ShrinkHangs, WithoutTimeToBeSureNothingSmallerIsTold) {
+  const std::string asked = "reduce/bad:kind=max,outer=4,n=33,dtype=f32";
+  const ProgramEnd end = shrink(asked, "5");
+  EXPECT_EQ(end.status, 1) << end.output;
+  EXPECT_THAT(end.output,
+              AllOf(HasSubstr("; 0 cases judged in "), HasSubstr("not finished"), HasSubstr(" repro '" + asked + "'")));
 }
 
 }  // namespace

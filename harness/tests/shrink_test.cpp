@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "core/error.h"
@@ -169,6 +170,15 @@ TEST(Shrink, WhatStopsItKeepsTheSmallestSoFar) {
                 "softmax:rows=9,cols=9,dtype=f32", [](const Case&) { return true; }, 0)
                 .judged,
             0);
+}
+
+TEST(Shrink, OfNoTimeAtAllAnyIsTooMuch) {
+  const Case start = every_op().parse_case("softmax:rows=9,cols=9,dtype=f32");
+  const auto all = [] { return std::numeric_limits<double>::infinity(); };
+  const Shrunk end = shrink(every_op().named("softmax"), start,
+                            {[](const Case&) { return true; }, kNoGlance, all, [](const Case&) {}});
+  EXPECT_EQ(end.judged, 0);
+  EXPECT_FALSE(end.finished);
 }
 
 // Of random failures: each a threshold, an equality or a parity of some fields.
