@@ -125,7 +125,7 @@ std::string OneCase::write_bundle(const Case& c, const Record& record, const std
                       .contract = contract,
                       .record = record,
                       .threads = settings_.threads,
-                      .deadline_seconds = settings_.deadline_seconds,
+                      .deadline_seconds = make_settings().deadline_seconds,
                       .library_path = settings_.library_path};
   assay::write_bundle(what, folder);
   return why_not_shown(what);

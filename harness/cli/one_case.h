@@ -38,7 +38,7 @@ class OneCase {
   bool looks_right(const Case& c, Verification by) const;
   // Of a case that was judged so under --library: how that was not the library it was asked to be.
   std::vector<std::string> library_contradictions(const Record& record) const;
-  // A case that was judged so, as a file that shows it without Assay (gate/bundle.h) by the deadline set, in a new
+  // A case that was judged so, as a file that shows it without Assay (gate/bundle.h) by the policy's deadline, in a new
   // folder. Why the file does not show that very failure, or empty. Throws UsageError when there can be no file.
   std::string write_bundle(const Case& c, const Record& record, const std::filesystem::path& folder) const;
 

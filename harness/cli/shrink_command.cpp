@@ -204,7 +204,6 @@ int shrink_command(const Options& options) {
     result.record = asked;
     be_sure(one, *failure, deadline, found, after(start, options.seconds), result);
     if (result.shrunk.smallest.id() != found.back().id()) result.shrunk.finished = false;
-    one.set_deadline(patience);  // for the file
   }
   one.set_end(Clock::time_point::max());
   result.seconds = seconds_since(start);

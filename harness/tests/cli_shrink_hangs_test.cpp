@@ -30,6 +30,7 @@ TEST_F(ShrinkHangs, AHangShrinksInAFewDeadlines) {
   EXPECT_THAT(end.output, AllOf(HasSubstr("\ntimeout  launch: the worker gave no answer within 8 s"),
                                 HasSubstr("1 output elements; "), Not(HasSubstr("not finished")),
                                 HasSubstr(" repro 'reduce/bad:kind=max,n=7,dtype=f32,fill=zeros'")));
+  EXPECT_THAT(content_of(run + "/repro.cpp"), HasSubstr("kDeadlineSeconds = 8;"));
 }
 
 TEST_F(ShrinkHangs, WhatIsSlowIsNoHang) {

@@ -210,6 +210,8 @@ TEST_F(Cli, AFailureShrinksToTheSmallestCaseWithAReproThatReproducesIt) {
     const ProgramEnd end = assay({"shrink", large, "--module", module(name), "--out", (folder / name).string()});
     EXPECT_EQ(end.status, 1) << end.output;
     EXPECT_THAT(end.output, AllOf(StartsWith(large + "\n"), HasSubstr("\n" + smallest + "\n"), HasSubstr("owner: ")));
+    // Whoever runs it waits as the policy says, however briefly smaller cases were waited for.
+    EXPECT_THAT(content_of(folder / name / "repro.cpp"), HasSubstr("kDeadlineSeconds = 20;"));
     const size_t begin = end.output.find(kAssay + " repro '" + smallest + "'");
     ASSERT_NE(begin, std::string::npos) << end.output;
     const ProgramEnd again = run_program({"sh", "-c", end.output.substr(begin)});
